@@ -1,0 +1,1 @@
+"""The contracts of GradeBeam: trajectories, scores, rejects, tables, manifests and suites."""
