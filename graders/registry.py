@@ -1,0 +1,125 @@
+"""Every grader type by name: those of this package, installed ones (entry points) and a suite's own (`plugins:`)."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from graders.errors import ConfigError, Problem, nearest
+from graders.grader import Grader
+
+ENTRY_POINT_GROUP = "gradebeam.graders"
+GraderTypes = MappingProxyType[str, type[Grader[Any]]]
+
+
+@lru_cache(maxsize=8)
+def grader_types(plugins: tuple[str, ...] = ()) -> GraderTypes:
+    """Grader classes by type name. `plugins` are modules (`package.module`) whose grader classes join the others.
+
+    Raises:
+        ConfigError: a plugin can't be imported, or two classes claim one type name.
+    """
+    found: dict[str, type[Grader[Any]]] = {}
+    for cls in [*_own(), *_installed(), *_named(plugins)]:
+        known = found.setdefault(cls.type, cls)
+        if known is not cls:
+            raise ConfigError(
+                f'both {known.__module__}.{known.__name__} and {cls.__module__}.{cls.__name__} define the type "{cls.type}"'
+            )
+    return MappingProxyType(found)
+
+
+def grader_class(type_name: str, plugins: tuple[str, ...] = ()) -> type[Grader[Any]]:
+    """The class of a type.
+
+    Raises:
+        ConfigError: there is no such type; it suggests the nearest one.
+    """
+    if not plugins and not _entry_points():
+        home = _homes().get(type_name)
+        for cls in _classes_in(importlib.import_module(home)) if home else ():
+            if cls.type == type_name:
+                return cls
+    types = grader_types(plugins)
+    try:
+        return types[type_name]
+    except KeyError:
+        suggestion = _as_foreign(type_name) or nearest(type_name, types) or "`gradebeam graders` lists the types"
+        raise ConfigError([Problem(("type",), f'unknown grader type "{type_name}"', suggestion)]) from None
+
+
+def _as_foreign(type_name: str) -> str | None:
+    profiles = importlib.import_module("graders.profiles")
+    of = next((profile for profile in profiles.PROFILES if type_name in profiles.translations(profile)), None)
+    return None if of is None else f"it is one of {of}'s types: give `profile: {of}`"
+
+
+_TYPE_LINE = re.compile(r'^    type(?:: ClassVar\[str\])? = "([a-z0-9-]+)"$', re.MULTILINE)
+
+
+@lru_cache(maxsize=1)
+def _homes() -> dict[str, str]:
+    """The module of each type of this package, read from the sources: importing all of them takes a second."""
+    homes: dict[str, str] = {}
+    waiting = [(importlib.import_module("graders").__path__, "graders.")]
+    while waiting:
+        path, prefix = waiting.pop()
+        for info in pkgutil.iter_modules(path, prefix):
+            spec: Any = info.module_finder.find_spec(info.name, None)
+            for type_name in _TYPE_LINE.findall(spec.loader.get_source(info.name) or ""):
+                homes.setdefault(type_name, info.name)
+            if info.ispkg:
+                waiting.append((spec.submodule_search_locations, f"{info.name}."))
+    return homes
+
+
+@lru_cache(maxsize=1)
+def _entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
+    return tuple(importlib.metadata.entry_points(group=ENTRY_POINT_GROUP))
+
+
+def _own() -> Iterable[type[Grader[Any]]]:
+    package = importlib.import_module("graders")
+    for info in pkgutil.walk_packages(package.__path__, "graders."):
+        if not info.name.rsplit(".", 1)[-1].startswith("_"):
+            yield from _classes_in(importlib.import_module(info.name))
+
+
+def _installed() -> Iterable[type[Grader[Any]]]:
+    for entry in _entry_points():
+        try:
+            loaded = entry.load()
+        except Exception as exception:
+            raise ConfigError(f'the grader plugin "{entry.name}" ({entry.value}) can\'t be loaded: {exception}') from exception
+        yield from _classes_in(loaded) if isinstance(loaded, ModuleType) else (loaded,)
+
+
+def _named(plugins: Iterable[str]) -> Iterable[type[Grader[Any]]]:
+    for number, name in enumerate(plugins):
+        try:
+            module = importlib.import_module(name)
+        except Exception as exception:
+            raise ConfigError(f'the plugin "{name}" can\'t be imported: {exception}', ("plugins", number)) from exception
+        classes = list(_classes_in(module))
+        if not classes:
+            raise ConfigError(f'the plugin "{name}" defines no grader class', ("plugins", number))
+        yield from classes
+
+
+def _classes_in(module: ModuleType) -> Iterable[type[Grader[Any]]]:
+    for value in vars(module).values():
+        if (
+            inspect.isclass(value)
+            and issubclass(value, Grader)
+            and value.__module__ == module.__name__
+            and not inspect.isabstract(value)
+            and "type" in vars(value)
+        ):
+            yield value
