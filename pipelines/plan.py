@@ -1,0 +1,52 @@
+"""A run's plan: everything that the steps of the graph need to know, small and picklable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from graders.configured import ConfiguredGrader
+from pipelines import storage
+from schemas.manifest import InputFile
+from schemas.suite import Suite
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """One suite over one input set at one version of the code."""
+
+    run_id: str
+    output: str
+    """The folder that holds all runs' tables."""
+    suite: Suite
+    suite_hash: str
+    normalised_suite: dict[str, Any]
+    graders: tuple[ConfiguredGrader, ...]
+    """In the order in which they are graded."""
+    inputs: tuple[InputFile, ...]
+    inputs_fingerprint: str
+    code_version: str
+    versions: dict[str, str]
+    runner: str
+    started_at: str
+    """ISO 8601, UTC."""
+    refresh_judges: bool = False
+
+    @property
+    def staging(self) -> str:
+        """Where parts lie until the commit; outside the tables' folders, for readers glob those."""
+        return storage.join(self.output, "_staging", self.run_id)
+
+    @property
+    def commit_uri(self) -> str:
+        """The manifest, written last."""
+        return commit_uri(self.output, self.run_id)
+
+    def table_folder(self, table: str) -> str:
+        """Where the run's files of a table lie."""
+        return storage.join(self.output, table, f"run={self.run_id}")
+
+
+def commit_uri(output: str, run_id: str) -> str:
+    """Where the manifest of a run lies."""
+    return storage.join(output, "_commits", f"{run_id}.json")

@@ -1,0 +1,189 @@
+"""From a chunk of JSON lines to a loaded block: simple records as whole Arrow columns, the others one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import xxhash
+
+from graders.trajectory_batch import TrajectoryBatch
+from pipelines.formats.container import Container, Normalised, SourceRecord, reject
+from pipelines.formats.json_values import Decoded, decode_line
+from pipelines.reading.fast_messages import FastMessages
+from pipelines.reading.lines import LineChunk
+from pipelines.reading.loaded import LoadedBlock, RecordHashes
+from schemas.reject import MAX_EXCERPT
+from schemas.trajectory_batch import TRAJECTORY_BATCH, to_record_batch
+
+#: Shorter runs of lines are not worth an Arrow parse of their own.
+_SMALLEST_RUN = 48
+#: Once more than this share of a chunk's lines has turned out not to be simple, the rest is read one by one.
+_LARGEST_SLOW_SHARE = 0.25
+
+Offsets = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class LineSpans:
+    """Where the lines of a chunk begin and end (without their line ends); blank lines are left out."""
+
+    starts: Offsets
+    ends: Offsets
+    simple: npt.NDArray[np.bool_]
+    """Lines that begin with `{` and end with `}`: of such lines, a parser that reads values one after another reads one a line or fails."""
+
+
+def load_lines(key: str, uri: str, chunk: LineChunk, container: Container, hash_seed: int) -> LoadedBlock:
+    """Trajectories, rejects and counts of a chunk of lines whose records stand alone."""
+    spans = find_lines(chunk.data)
+    loader = _Loader(uri, chunk, container, spans)
+    fast = FastMessages.for_lines(chunk.data, spans.starts, spans.ends, container)
+    if fast is None:
+        loader.slow(0, len(spans.starts))
+    else:
+        for first, last, simple in _runs(spans.simple):
+            if simple:
+                loader.fast(fast, first, last)
+            else:
+                loader.slow(first, last)
+    return loader.finish(key, hash_seed)
+
+
+def find_lines(data: bytes) -> LineSpans:
+    """The lines of a chunk that are not blank."""
+    buffer = np.frombuffer(data, dtype=np.uint8)
+    newlines = np.flatnonzero(buffer == 10).astype(np.int64)
+    starts = np.concatenate((np.zeros(1, np.int64), newlines + 1))
+    ends = np.concatenate((newlines, np.array([len(data)], np.int64)))
+    padded = np.concatenate((buffer, np.zeros(1, np.uint8))) if len(buffer) else np.zeros(1, np.uint8)
+    carriage = (ends > starts) & (padded[np.maximum(ends - 1, 0)] == 13)
+    ends = ends - carriage
+    filled = ends > starts
+    starts, ends = starts[filled], ends[filled]
+    simple = (padded[starts] == ord("{")) & (padded[ends - 1] == ord("}"))
+    return LineSpans(starts, ends, simple)
+
+
+def line_hashes(data: bytes, starts: Offsets, ends: Offsets, seed: int) -> RecordHashes:
+    """(lines, 2): a 128-bit hash of each line's bytes, keyed by `seed`."""
+    digest = xxhash.xxh3_128_digest
+    view = memoryview(data)
+    joined = b"".join([digest(view[start:end], seed) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
+    return np.frombuffer(joined, dtype=np.uint64).reshape(-1, 2)
+
+
+class _Loader:
+    def __init__(self, uri: str, chunk: LineChunk, container: Container, spans: LineSpans) -> None:
+        self.uri = uri
+        self.chunk = chunk
+        self.container = container
+        self.spans = spans
+        self.slow_lines = 0
+        self.batches: list[pa.RecordBatch] = []
+        self.line_of_row: list[npt.NDArray[np.int64]] = []
+        self.normalised = Normalised()
+        self.records = 0
+
+    def fast(self, fast: FastMessages, first: int, last: int) -> None:
+        """Lines `first` to `last` as Arrow columns; where that fails, halves of them, down to lines one by one."""
+        count = last - first
+        if count < _SMALLEST_RUN or self.slow_lines > _LARGEST_SLOW_SHARE * len(self.spans.starts):
+            self.slow(first, last)
+            return
+        starts, ends = self.spans.starts[first:last], self.spans.ends[first:last]
+        batch = fast.parse(self.chunk.data, starts, ends, self.uri, self.chunk.offset)
+        if batch is None:
+            middle = first + count // 2
+            self.fast(fast, first, middle)
+            self.fast(fast, middle, last)
+            return
+        self.batches.append(batch)
+        self.line_of_row.append(np.arange(first, last))
+        self.records += count
+
+    def slow(self, first: int, last: int) -> None:
+        """Lines `first` to `last` one by one."""
+        self.slow_lines += last - first
+        final = len(self.spans.starts) - 1
+        rows: list[int] = []
+        normalised = Normalised()
+        for number in range(first, last):
+            start, end = int(self.spans.starts[number]), int(self.spans.ends[number])
+            line = self.chunk.data[start:end]
+            cut = number == final and self.chunk.reaches_end and end == len(self.chunk.data)
+            before = len(normalised.trajectories)
+            self.records += normalise_line(line, cut, self.uri, self.chunk.offset + start, self.container, normalised)
+            rows.extend([number] * (len(normalised.trajectories) - before))
+        if normalised.trajectories:
+            self.batches.append(to_record_batch(normalised.trajectories))
+            self.line_of_row.append(np.array(rows, dtype=np.int64))
+        normalised.trajectories = []
+        self.normalised.add(normalised)
+
+    def finish(self, key: str, hash_seed: int) -> LoadedBlock:
+        batch = one_batch(self.batches)
+        hashes = line_hashes(self.chunk.data, self.spans.starts, self.spans.ends, hash_seed)
+        lines = np.concatenate([*self.line_of_row, np.zeros(0, np.int64)])
+        return LoadedBlock(
+            key=key,
+            uri=self.uri,
+            offset=self.chunk.offset,
+            batch=TrajectoryBatch(batch),
+            rejects=self.normalised.rejects,
+            records=self.records,
+            bytes=len(self.chunk.data),
+            record_hashes=hashes[lines],
+            skipped=self.normalised.skipped,
+        )
+
+
+def normalise_line(
+    line: bytes, cut: bool, uri: str, offset: int, container: Container, into: Normalised
+) -> int:
+    """Decode one line and add what its records became to `into`; how many records it held.
+
+    Args:
+        line: without its line end.
+        cut: whether it is the last of its stream and has no line end.
+        uri: the source.
+        offset: where the line begins in the decompressed stream.
+        container: what the records are.
+        into: takes trajectories, rejects and skipped records.
+    """
+    decoded = decode_line(line, cut)
+    excerpt = line[: MAX_EXCERPT * 4].decode("utf-8", "replace")[:MAX_EXCERPT]
+    for item in decoded:
+        value = item.value if isinstance(item, Decoded) else None
+        issues = item.issues if isinstance(item, Decoded) else ()
+        record = SourceRecord(value, uri, offset, item.size, issues, item.ordinal, excerpt)
+        if isinstance(item, Decoded):
+            into.add(container.normalise([record]))
+        else:
+            into.rejects.append(reject(record, item.reason, item.detail, container.name))
+    return len(decoded)
+
+
+def one_batch(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Consecutive batches as one; an empty one where there are none."""
+    if len(batches) == 1:
+        return batches[0]
+    if not batches:
+        return empty_batch()
+    return pa.concat_batches(batches)
+
+
+def empty_batch() -> pa.RecordBatch:
+    """A batch of no trajectories."""
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in TRAJECTORY_BATCH], schema=TRAJECTORY_BATCH)
+
+
+def _runs(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int, bool]]:
+    """(first, past the last, flag) of each run of equal flags."""
+    if not len(flags):
+        return []
+    edges = np.flatnonzero(np.diff(flags)) + 1
+    bounds = [0, *edges.tolist(), len(flags)]
+    return [(first, last, bool(flags[first])) for first, last in zip(bounds, bounds[1:], strict=False)]

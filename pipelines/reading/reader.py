@@ -1,0 +1,255 @@
+"""Reading a block: its records, in bounded pieces, as loaded blocks."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+import zstandard
+
+from graders.trajectory_batch import TrajectoryBatch
+from pipelines import storage
+from pipelines.formats.container import Container, Normalised, SourceRecord, in_order
+from pipelines.formats.json_values import Decoded, decode_line
+from pipelines.formats.container import reject as rejected
+from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, utf8_stream
+from pipelines.reading.block import Block
+from pipelines.reading.compression import CORRUPT, decompressed
+from pipelines.reading.line_blocks import empty_batch, load_lines
+from pipelines.reading.lines import CHUNK_BYTES, LineChunk, OversizeLine, lines_of_range, lines_of_stream
+from pipelines.reading.loaded import LoadedBlock
+from pipelines.reading.parquet_rows import parquet_records
+from schemas.reject import MAX_EXCERPT, Reject, RejectReason
+from schemas.suite import InputConfig
+from schemas.trajectory_batch import to_record_batch
+
+#: A piece of a block that is no line chunk holds at most this many records.
+_PIECE_RECORDS = 20_000
+
+
+class BlockReader:
+    """Reads blocks as one suite says."""
+
+    def __init__(self, config: InputConfig, hash_seed: int) -> None:
+        self.config = config
+        self.hash_seed = hash_seed
+
+    def load(self, block: Block, is_done: Any = None) -> Iterator[LoadedBlock]:
+        """The pieces of a block, each with a key of its own.
+
+        Args:
+            block: what to read.
+            is_done: says of a piece's key whether an earlier execution finished it; such a piece is not normalised again, and not given.
+        """
+        done = is_done or (lambda key: False)
+        container = block.container
+        if block.kind == "unreadable" or container is None:
+            yield self._unreadable(block)
+        elif block.kind == "bucket":
+            yield from self._bucket(block, container, done)
+        elif container.grouping == "file":
+            if not done(block.key):
+                yield self._whole_file(block, container)
+        elif block.kind == "lines":
+            yield from self._lines(block, container, done)
+        else:
+            yield from self._records(block, container, done)
+
+    def records(self, block: Block) -> Iterator[SourceRecord | Reject]:
+        """The decoded records of a block, one by one. Damage in the middle of a file ends it with a reject."""
+        with storage.open_read(block.uri) as file:
+            try:
+                yield from self._decoded(block, file)
+            except CORRUPT as error:
+                yield _corrupt(block, block.start, error)
+
+    def _lines(self, block: Block, container: Container, done: Any) -> Iterator[LoadedBlock]:
+        offset = block.start
+        with storage.open_read(block.uri) as file:
+            try:
+                for chunk in self._chunks(block, file):
+                    key = _piece_key(block, chunk.offset)
+                    offset = chunk.offset
+                    if done(key):
+                        continue
+                    if isinstance(chunk, OversizeLine):
+                        yield _rejected(block, key, [_oversize(block, chunk, container)], 1, chunk.size)
+                    else:
+                        yield load_lines(key, block.uri, chunk, container, self.hash_seed)
+            except CORRUPT as error:
+                key = _piece_key(block, offset) + "-damage"
+                if not done(key):
+                    yield _rejected(block, key, [_corrupt(block, offset, error)], 1, 0)
+
+    def _chunks(self, block: Block, file: BinaryIO) -> Iterator[LineChunk | OversizeLine]:
+        if block.compression == "none" and block.encoding == "utf-8":
+            return lines_of_range(file, block.start, block.end, self.config.max_record_bytes)
+        return lines_of_stream(_plain(block, file), 0, None, self.config.max_record_bytes)
+
+    def _records(self, block: Block, container: Container, done: Any) -> Iterator[LoadedBlock]:
+        for number, piece in enumerate(_pieces(self.records(block))):
+            key = f"{block.key}-{number:06d}"
+            if not done(key):
+                yield self._loaded(block, key, piece, container)
+
+    def _whole_file(self, block: Block, container: Container) -> LoadedBlock:
+        items = list(self.records(block))
+        records = [item for item in items if isinstance(item, SourceRecord)]
+        normalised = container.normalise(records)
+        normalised.rejects += [item for item in items if isinstance(item, Reject)]
+        return _from_normalised(block, block.key, normalised, len(items), block.size)
+
+    def _bucket(self, block: Block, container: Container, done: Any) -> Iterator[LoadedBlock]:
+        if done(block.key):
+            return
+        groups: dict[str | None, list[SourceRecord]] = {}
+        rejects: list[Reject] = []
+        for segment in block.segments:
+            for key, item in read_segment(segment.uri, segment.start, segment.length):
+                if isinstance(item, Reject):
+                    rejects.append(item)
+                else:
+                    groups.setdefault(key, []).append(item)
+        normalised = Normalised()
+        alone = groups.pop(None, [])
+        for record in in_order(alone):
+            normalised.add(container.normalise([record]))
+        for key in sorted(groups, key=str):
+            normalised.add(container.normalise(in_order(groups[key])))
+        normalised.rejects += rejects
+        count = len(alone) + len(rejects) + sum(len(records) for records in groups.values())
+        yield _from_normalised(block, block.key, normalised, count, block.size)
+
+    def _loaded(self, block: Block, key: str, items: list[SourceRecord | Reject], container: Container) -> LoadedBlock:
+        normalised = Normalised()
+        for item in items:
+            if isinstance(item, Reject):
+                normalised.rejects.append(item)
+            else:
+                normalised.add(container.normalise([item]))
+        return _from_normalised(block, key, normalised, len(items), sum(_size(item) for item in items))
+
+    def _decoded(self, block: Block, file: BinaryIO) -> Iterator[SourceRecord | Reject]:
+        if block.kind == "parquet":
+            yield from parquet_records(file, block.uri, block.start, block.end)
+        elif block.kind == "zip":
+            yield from iter_zip(file, block.uri)
+        elif block.kind == "lines":
+            for chunk in self._chunks(block, file):
+                if isinstance(chunk, OversizeLine):
+                    yield _oversize(block, chunk, block.container)
+                else:
+                    yield from _line_records(block, chunk)
+        else:
+            reader = {"documents": iter_documents, "array": iter_array, "csv": iter_csv}[block.kind]
+            yield from reader(_plain(block, file), block.uri)
+
+    def _unreadable(self, block: Block) -> LoadedBlock:
+        reason, detail = block.problem or (RejectReason.UNKNOWN_FORMAT, "its format is not known")
+        rejects = [Reject(block.uri, 0, "", reason, detail, "", block.size)]
+        return _rejected(block, block.key, rejects, 1, block.size)
+
+
+def spill(records: Iterable[SourceRecord | Reject], container: Container, buckets: int) -> dict[int, bytes]:
+    """Records by bucket of their key, packed for the disk: the records of one key all go to one bucket, from wherever they are read."""
+    packed: dict[int, list[tuple[str | None, SourceRecord | Reject]]] = {}
+    for item in records:
+        key = container.key(item) if isinstance(item, SourceRecord) else None
+        place = key if key is not None else f"{_uri(item)}#{_offset(item)}"
+        digest = hashlib.blake2b(place.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        packed.setdefault(int.from_bytes(digest, "big") % buckets, []).append((key, item))
+    compress = zstandard.ZstdCompressor(level=1).compress
+    return {bucket: compress(pickle.dumps(items, protocol=5)) for bucket, items in packed.items()}
+
+
+def read_segment(uri: str, start: int, length: int) -> list[tuple[str | None, SourceRecord | Reject]]:
+    """What `spill` packed, from its place in a spill file of this run."""
+    with storage.open_read(uri) as file:
+        file.seek(start)
+        data = file.read(length)
+    items: list[tuple[str | None, SourceRecord | Reject]] = pickle.loads(zstandard.decompress(data))
+    return items
+
+
+def _line_records(block: Block, chunk: LineChunk) -> Iterator[SourceRecord | Reject]:
+    offset = chunk.offset
+    lines = chunk.data.split(b"\n")
+    for number, line in enumerate(lines):
+        cut = chunk.reaches_end and number == len(lines) - 1
+        excerpt = line[: 4 * MAX_EXCERPT].decode("utf-8", "replace")[:MAX_EXCERPT]
+        for item in decode_line(line, cut):
+            value = item.value if isinstance(item, Decoded) else None
+            issues = item.issues if isinstance(item, Decoded) else ()
+            record = SourceRecord(value, block.uri, offset, item.size, issues, item.ordinal, excerpt)
+            if isinstance(item, Decoded):
+                yield record
+            else:
+                name = block.container.name if block.container is not None else ""
+                yield rejected(record, item.reason, item.detail, name)
+        offset += len(line) + 1
+
+
+def _pieces(items: Iterable[SourceRecord | Reject]) -> Iterator[list[SourceRecord | Reject]]:
+    piece: list[SourceRecord | Reject] = []
+    size = 0
+    for item in items:
+        piece.append(item)
+        size += _size(item)
+        if size >= CHUNK_BYTES or len(piece) >= _PIECE_RECORDS:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
+
+
+def _from_normalised(block: Block, key: str, normalised: Normalised, records: int, size: int) -> LoadedBlock:
+    return LoadedBlock(
+        key=key,
+        uri=block.uri,
+        offset=block.start,
+        batch=TrajectoryBatch(to_record_batch(normalised.trajectories)),
+        rejects=normalised.rejects,
+        records=records,
+        bytes=size,
+        skipped=normalised.skipped,
+    )
+
+
+def _rejected(block: Block, key: str, rejects: list[Reject], records: int, size: int) -> LoadedBlock:
+    return LoadedBlock(key, block.uri, block.start, TrajectoryBatch(empty_batch()), rejects, records, size)
+
+
+def _plain(block: Block, file: BinaryIO) -> BinaryIO:
+    stream = decompressed(file, block.compression)
+    return utf8_stream(stream) if block.encoding == "utf-16" else stream
+
+
+def _piece_key(block: Block, offset: int) -> str:
+    return f"{block.key}-{offset:x}"
+
+
+def _oversize(block: Block, line: OversizeLine, container: Container | None) -> Reject:
+    detail = f"the line has {line.size:,} bytes, more than `input.max_record_bytes` allows"
+    excerpt = line.head.decode("utf-8", "replace")[:MAX_EXCERPT]
+    name = container.name if container is not None else ""
+    return Reject(block.uri, line.offset, name, RejectReason.TOO_LARGE, detail, excerpt, line.size)
+
+
+def _corrupt(block: Block, offset: int, error: BaseException) -> Reject:
+    detail = f"the {block.compression if block.compression != 'none' else block.kind} data is damaged or cut here: {type(error).__name__}"
+    name = block.container.name if block.container is not None else ""
+    return Reject(block.uri, offset, name, RejectReason.CORRUPT_FILE, detail, "", 0)
+
+
+def _size(item: SourceRecord | Reject) -> int:
+    return item.size if isinstance(item, SourceRecord) else item.bytes
+
+
+def _uri(item: SourceRecord | Reject) -> str:
+    return item.uri if isinstance(item, SourceRecord) else item.source_uri
+
+
+def _offset(item: SourceRecord | Reject) -> int:
+    return item.offset if isinstance(item, SourceRecord) else item.source_offset

@@ -1,0 +1,142 @@
+"""From an input file to its blocks: what the file is, told from its first bytes, and where it is cut."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
+
+import pyarrow.parquet as pq
+
+from pipelines import storage
+from pipelines.formats.container import Container
+from pipelines.formats.detection import container_by_name, detect
+from pipelines.formats.json_values import Decoded, decode_line
+from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, sniff_file, utf8_stream
+from pipelines.reading.block import Block
+from pipelines.reading.compression import CORRUPT, decompressed
+from pipelines.reading.lines import CHUNK_BYTES
+from pipelines.reading.parquet_rows import parquet_records
+from schemas.manifest import InputFile
+from schemas.reject import RejectReason
+from schemas.suite import InputConfig
+
+_HEAD_BYTES = 256 * 1024
+_SAMPLE_RECORDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """What a file is taken for, and why."""
+
+    block: Block
+    """The whole file as one block."""
+    why: str
+
+    @property
+    def name(self) -> str:
+        """The container's name, or `unreadable`."""
+        return self.block.container.name if self.block.container is not None else "unreadable"
+
+
+def file_format(file: InputFile, config: InputConfig) -> FileFormat:
+    """What a file is. A file that can't be read is a block of kind `unreadable`; nothing raises for content."""
+    try:
+        return _file_format(file, config)
+    except CORRUPT as error:
+        problem = (RejectReason.CORRUPT_FILE, f"{file.uri} can't be read: {type(error).__name__}")
+        return FileFormat(Block(file.uri, "unreadable", None, size=file.size, problem=problem), problem[1])
+
+
+def split(file: InputFile, config: InputConfig) -> Iterator[Block]:
+    """The blocks of a file: byte ranges of plain JSON lines, row groups of Parquet, else the whole file."""
+    whole = file_format(file, config).block
+    if whole.container is not None and whole.container.grouping == "file":
+        yield whole
+    elif whole.kind == "lines" and whole.compression == "none" and whole.encoding == "utf-8":
+        for start in range(0, max(file.size, 1), CHUNK_BYTES):
+            end = min(start + CHUNK_BYTES, file.size)
+            yield replace(whole, start=start, end=end, size=end - start)
+    elif whole.kind == "parquet":
+        with storage.open_read(file.uri) as stream:
+            groups = pq.ParquetFile(stream).num_row_groups
+        for group in range(groups):
+            yield replace(whole, start=group, end=group + 1, size=file.size // groups)
+    else:
+        yield whole
+
+
+def _file_format(file: InputFile, config: InputConfig) -> FileFormat:
+    with storage.open_read(file.uri) as stream:
+        head = _read_up_to(stream, _HEAD_BYTES)
+    is_whole = len(head) < _HEAD_BYTES
+    sniffed = sniff_file(head, file.uri, is_whole)
+    compression = sniffed.compression
+    reasons = [sniffed.why]
+    if compression != "none":
+        with storage.open_read(file.uri) as stream:
+            head = _read_up_to(decompressed(stream, compression), _HEAD_BYTES)
+        is_whole = len(head) < _HEAD_BYTES
+        sniffed = sniff_file(head, file.uri, is_whole)
+        reasons.append(sniffed.why)
+    if sniffed.error is not None or sniffed.transport is None:
+        problem = sniffed.error or (RejectReason.UNKNOWN_FORMAT, f"{file.uri}: compressed twice")
+        return FileFormat(Block(file.uri, "unreadable", None, size=file.size, problem=problem), problem[1])
+    block = Block(file.uri, sniffed.transport, None, compression, sniffed.encoding, size=file.size)
+    container, why = _container(block, head, is_whole, file.uri, config)
+    reasons.append(why)
+    return FileFormat(replace(block, container=container), "; ".join(reason for reason in reasons if reason))
+
+
+def _container(block: Block, head: bytes, is_whole: bool, uri: str, config: InputConfig) -> tuple[Container, str]:
+    if config.fields is not None:
+        return container_by_name("mapped_rows", {"fields": dict(config.fields)}), "the suite maps its fields"
+    if config.format != "auto":
+        return container_by_name(config.format), f"the suite says `format: {config.format}`"
+    detected = detect(_sample(block, head, is_whole, uri), uri)
+    return detected.container, detected.why
+
+
+def _sample(block: Block, head: bytes, is_whole: bool, uri: str) -> list[Any]:
+    """The first records of a file, decoded."""
+    if block.kind in ("parquet", "zip"):
+        with storage.open_read(uri) as stream:
+            records = parquet_records(stream, uri, 0, 1) if block.kind == "parquet" else iter_zip(stream, uri)
+            return [record.value for record in _first(records)]
+    stream = io.BytesIO(head)
+    if block.encoding == "utf-16":
+        stream = io.BytesIO(utf8_stream(stream).read())
+    if block.kind == "lines":
+        lines = stream.getvalue().split(b"\n")
+        if not is_whole and len(lines) > 1:
+            lines.pop()
+        values = [item.value for line in lines[: 4 * _SAMPLE_RECORDS] for item in decode_line(line) if isinstance(item, Decoded)]
+        return values[:_SAMPLE_RECORDS]
+    reader = {"documents": iter_documents, "array": iter_array, "csv": iter_csv}[block.kind]
+    values = [record.value for record in _first(reader(stream, uri))]
+    if values or is_whole:
+        return values
+    with storage.open_read(uri) as file:  # the first value is longer than the head
+        plain = decompressed(file, block.compression)
+        return [record.value for record in _first(reader(plain, uri), 1)]
+
+
+def _first(records: Any, count: int = _SAMPLE_RECORDS) -> Iterator[Any]:
+    for record in records:
+        if hasattr(record, "value"):
+            yield record
+            count -= 1
+            if not count:
+                return
+
+
+def _read_up_to(stream: BinaryIO, size: int) -> bytes:
+    pieces = []
+    while size > 0:
+        piece = stream.read(size)
+        if not piece:
+            break
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)

@@ -1,0 +1,199 @@
+"""The steps of the graph: thin DoFns over the pure functions of reading, grading, writing and committing."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.metrics import Metrics
+
+from graders.configured import ConfiguredGrader
+from graders.grade_batch import GradeBatch
+from graders.grading import grade
+from graders.judges import JudgeGrader
+from pipelines import storage
+from pipelines.commit.committing import commit
+from pipelines.commit.publishing import PublishedFile, PublishTask, plan_tasks, publish
+from pipelines.plan import RunPlan
+from pipelines.reading.block import Block, Segment
+from pipelines.reading.loaded import LoadedBlock
+from pipelines.reading.reader import BlockReader, spill
+from pipelines.reading.splitting import split
+from pipelines.writing.parts import BlockResult, complete_blocks, read_marker, write_parts
+from schemas.manifest import InputFile
+
+NAMESPACE = "gradebeam"
+REUSED = "reused"
+SPILLED = "spilled"
+
+
+@dataclass(frozen=True, slots=True)
+class GradedBlock:
+    """A block on its way through the graders."""
+
+    loaded: LoadedBlock
+    outcomes: dict[str, GradeBatch] = field(default_factory=dict)
+    grader_us: dict[str, int] = field(default_factory=dict)
+
+
+class SplitDoFn(beam.DoFn):
+    """InputFile → its blocks; blocks whose records are grouped by key go to the tag `spilled`."""
+
+    def __init__(self, plan: RunPlan) -> None:
+        self.plan = plan
+
+    def process(self, element: InputFile) -> Iterator[Any]:
+        for block in split(element, self.plan.suite.input):
+            if block.container is not None and block.container.grouping == "key":
+                yield beam.pvalue.TaggedOutput(SPILLED, block)
+            else:
+                yield block
+
+
+class SpillDoFn(beam.DoFn):
+    """Block → (bucket, (container, segment, bytes)): its records lie by bucket in one spill file; only pointers cross the shuffle."""
+
+    def __init__(self, plan: RunPlan, buckets: int) -> None:
+        self.plan = plan
+        self.buckets = buckets
+
+    def process(self, element: Block) -> Iterator[tuple[str, tuple[Any, Segment, int]]]:
+        assert element.container is not None
+        reader = BlockReader(self.plan.suite.input, hash_seed(self.plan.run_id))
+        packed = spill(reader.records(element), element.container, self.buckets)
+        uri = storage.join(self.plan.staging, f"spill-{element.key}-{uuid.uuid4().hex[:12]}.bin")
+        storage.write_bytes(uri, b"".join(packed[bucket] for bucket in sorted(packed)))
+        start = 0
+        total = sum(len(data) for data in packed.values())
+        for bucket in sorted(packed):
+            length = len(packed[bucket])
+            share = element.size * length // max(total, 1)
+            yield f"{element.container.name}/{bucket}", (element.container, Segment(uri, start, length), share)
+            start += length
+
+
+class BucketDoFn(beam.DoFn):
+    """(bucket, pointers) → a block that stands for all records of the bucket, sorted by their source."""
+
+    def process(self, element: tuple[str, Iterable[tuple[Any, Segment, int]]]) -> Iterator[Block]:
+        name, pointers = element
+        listed = list(pointers)
+        segments = tuple(sorted((segment for _, segment, _ in listed), key=lambda segment: (segment.uri, segment.start)))
+        size = sum(share for _, _, share in listed)
+        yield Block(f"bucket:{name}", "bucket", listed[0][0], size=size, segments=segments)
+
+
+class ReadDoFn(beam.DoFn):
+    """Block → its pieces as `GradedBlock` without outcomes; results of pieces that an earlier execution finished go to the tag `reused`."""
+
+    def __init__(self, plan: RunPlan) -> None:
+        self.plan = plan
+
+    def setup(self) -> None:
+        self.finished = complete_blocks(self.plan.staging)
+        self.reader = BlockReader(self.plan.suite.input, hash_seed(self.plan.run_id))
+
+    def process(self, element: Block) -> Iterator[Any]:
+        reused: list[str] = []
+
+        def is_done(key: str) -> bool:
+            if key in self.finished:
+                reused.append(self.finished[key])
+                return True
+            return False
+
+        for loaded in self.reader.load(element, is_done):
+            Metrics.counter(NAMESPACE, "records").inc(loaded.records)
+            Metrics.counter(NAMESPACE, "rejects").inc(len(loaded.rejects))
+            yield GradedBlock(loaded)
+        for marker in reused:
+            yield beam.pvalue.TaggedOutput(REUSED, read_marker(marker))
+
+
+class GradeDoFn(beam.DoFn):
+    """GradedBlock → the same with one more grader's outcomes."""
+
+    def __init__(self, grader: ConfiguredGrader) -> None:
+        self.grader = grader
+
+    def process(self, element: GradedBlock) -> Iterator[GradedBlock]:
+        outcome, duration_us = grade(self.grader, element.loaded.batch, element.outcomes)
+        yield replace(
+            element,
+            outcomes={**element.outcomes, self.grader.name: outcome},
+            grader_us={**element.grader_us, self.grader.name: duration_us},
+        )
+
+
+class WriteDoFn(beam.DoFn):
+    """GradedBlock → BlockResult: its parts are in staging."""
+
+    def __init__(self, plan: RunPlan) -> None:
+        self.plan = plan
+
+    def process(self, element: GradedBlock) -> Iterator[BlockResult]:
+        yield write_parts(
+            self.plan.staging, element.loaded, self.plan.graders, element.outcomes, element.grader_us, self.plan.run_id
+        )
+
+
+class PlanPublishingDoFn(beam.DoFn):
+    """(nothing, all BlockResults) → what is to be published, one task a file of a table."""
+
+    def __init__(self, plan: RunPlan) -> None:
+        self.plan = plan
+
+    def process(self, element: tuple[None, Iterable[BlockResult | None]]) -> Iterator[PublishTask]:
+        yield from plan_tasks(self.plan, one_result_a_key(element[1]))
+
+
+class PublishDoFn(beam.DoFn):
+    """PublishTask → the file in its table's folder."""
+
+    def __init__(self, plan: RunPlan) -> None:
+        self.plan = plan
+
+    def process(self, element: PublishTask) -> Iterator[tuple[None, PublishedFile]]:
+        yield None, publish(self.plan, element)
+
+
+class CommitDoFn(beam.DoFn):
+    """(nothing, (BlockResults, PublishedFiles)) → the run's id, once its manifest is written."""
+
+    def __init__(self, plan: RunPlan) -> None:
+        self.plan = plan
+
+    def process(self, element: tuple[None, dict[str, Iterable[Any]]]) -> Iterator[str]:
+        results = one_result_a_key(element[1]["results"])
+        commit(self.plan, results, list(element[1]["published"]))
+        yield self.plan.run_id
+
+
+def one_result_a_key(results: Iterable[BlockResult | None]) -> list[BlockResult]:
+    """One of the results of each block (a block may have been executed twice), the same one whatever their order, in order of source."""
+    chosen: dict[str, BlockResult] = {}
+    for result in results:
+        if result is None:
+            continue
+        known = chosen.get(result.key)
+        if known is None or _name(result) < _name(known):
+            chosen[result.key] = result
+    return sorted(chosen.values(), key=lambda result: (result.source_uri, result.source_offset, result.key))
+
+
+def is_judge(grader: ConfiguredGrader) -> bool:
+    """Whether a grader asks an LLM."""
+    return isinstance(grader.grader, JudgeGrader)
+
+
+def hash_seed(run_id: str) -> int:
+    """The key of the run's record hashes: who writes a log can't know it beforehand."""
+    return int.from_bytes(hashlib.blake2b(run_id.encode(), digest_size=8).digest(), "big")
+
+
+def _name(result: BlockResult) -> str:
+    return min((part.uri for part in result.parts.values()), default="")

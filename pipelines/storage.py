@@ -1,0 +1,200 @@
+"""Files by URI: local ones directly, others through Beam's filesystems. Every write appears whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import glob as local_glob
+import io
+import os
+import shutil
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import BinaryIO, cast
+
+from pipelines.conditional_put import conditional_put
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file that a listing found."""
+
+    uri: str
+    size: int
+    version: str
+    """Changes when the content does: modification time in ns locally, the store's checksum or update time elsewhere."""
+
+
+def is_remote(uri: str) -> bool:
+    """Whether a URI names something beyond the local disk."""
+    return "://" in uri and not uri.startswith("file://")
+
+
+def local_path(uri: str) -> str:
+    """The path of a local URI."""
+    return uri.removeprefix("file://")
+
+
+def join(root: str, *parts: str) -> str:
+    """A path below a root, with forward slashes for remote ones."""
+    if is_remote(root):
+        return "/".join([root.rstrip("/"), *parts])
+    return os.path.join(local_path(root), *parts)
+
+
+def match(pattern: str) -> list[StoredFile]:
+    """Files that a glob (or plain path) names, sorted by URI. A local folder stands for all files in it and below."""
+    if is_remote(pattern):
+        from apache_beam.io.filesystems import FileSystems
+
+        found = FileSystems.match([pattern])[0].metadata_list
+        return sorted(
+            (
+                StoredFile(item.path, item.size_in_bytes, f"{item.size_in_bytes}-{item.last_updated_in_seconds}")
+                for item in found
+            ),
+            key=lambda file: file.uri,
+        )
+    path = local_path(pattern)
+    if os.path.isdir(path):
+        path = os.path.join(local_glob.escape(path), "**", "*")
+    elif os.path.exists(path):
+        path = local_glob.escape(path)
+    found_paths = (name for name in local_glob.glob(path, recursive=True) if os.path.isfile(name))
+    return [_local_file(name) for name in sorted({os.path.abspath(name) for name in found_paths})]
+
+
+def list_folder(folder: str) -> list[StoredFile]:
+    """Files in a folder (not below it); empty where there is no such folder."""
+    if is_remote(folder):
+        return match(folder.rstrip("/") + "/*")
+    found = []
+    with contextlib.suppress(FileNotFoundError), os.scandir(local_path(folder)) as entries:
+        for entry in entries:
+            if entry.is_file():
+                with contextlib.suppress(FileNotFoundError):
+                    found.append(_local_file(entry.path))
+    return sorted(found, key=lambda file: file.uri)
+
+
+def exists(uri: str) -> bool:
+    """Whether a file is there."""
+    if is_remote(uri):
+        from apache_beam.io.filesystems import FileSystems
+
+        return bool(FileSystems.exists(uri))
+    return os.path.isfile(local_path(uri))
+
+
+def open_read(uri: str) -> BinaryIO:
+    """A file's bytes as they are stored (nothing is decompressed), seekable."""
+    if is_remote(uri):
+        from apache_beam.io.filesystem import CompressionTypes
+        from apache_beam.io.filesystems import FileSystems
+
+        return cast(BinaryIO, FileSystems.open(uri, compression_type=CompressionTypes.UNCOMPRESSED))
+    return open(local_path(uri), "rb")
+
+
+def read_bytes(uri: str) -> bytes:
+    """A whole file."""
+    with open_read(uri) as file:
+        return file.read()
+
+
+def write_bytes(uri: str, data: bytes | memoryview) -> None:
+    """Write a file; it appears whole under its name, replacing one that is there."""
+    if is_remote(uri):
+        from apache_beam.io.filesystem import CompressionTypes
+        from apache_beam.io.filesystems import FileSystems
+
+        with FileSystems.create(uri, compression_type=CompressionTypes.UNCOMPRESSED) as file:
+            file.write(bytes(data))
+        return
+    temporary = _temporary(local_path(uri))
+    with open(temporary, "wb") as file:
+        file.write(data)
+    os.replace(temporary, local_path(uri))
+
+
+def create_if_absent(uri: str, data: bytes) -> bool:
+    """Write a file only if there is none of that name; False where there was. Of two writers at once, one gets True.
+
+    Local disks: a hard link of the finished file. S3: `If-None-Match: *`. GCS: `ifGenerationMatch=0`. Other stores have no
+    conditional put through Beam: there it looks first and then writes, and two writers within that moment both get True.
+    """
+    if is_remote(uri):
+        return conditional_put(uri, data)
+    temporary = _temporary(local_path(uri))
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(temporary, local_path(uri))
+        except FileExistsError:
+            return False
+        return True
+    finally:
+        os.unlink(temporary)
+
+
+def copy(source: str, target: str) -> None:
+    """Put a file's content under a second name (a hard link where the disk has them); replaces what is there."""
+    if is_remote(target):
+        from apache_beam.io.filesystems import FileSystems
+
+        if FileSystems.exists(target):
+            FileSystems.delete([target])
+        FileSystems.copy([source], [target])
+        return
+    temporary = _temporary(local_path(target))
+    try:
+        os.link(local_path(source), temporary)
+    except FileNotFoundError:
+        raise
+    except OSError:  # a disk without hard links
+        shutil.copyfile(local_path(source), temporary)
+    os.replace(temporary, local_path(target))
+    with contextlib.suppress(FileNotFoundError):  # replacing a link by another of the same file leaves both names
+        os.unlink(temporary)
+
+
+def delete(uris: Iterable[str]) -> None:
+    """Delete files; ones that are gone already are fine."""
+    remote = [uri for uri in uris if is_remote(uri)]
+    if remote:
+        from apache_beam.io.filesystem import BeamIOError
+        from apache_beam.io.filesystems import FileSystems
+
+        with contextlib.suppress(BeamIOError):
+            FileSystems.delete(remote)
+    for uri in uris:
+        if not is_remote(uri):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(local_path(uri))
+
+
+def delete_folder(folder: str) -> None:
+    """Delete a folder with all that is in it; one that is gone already is fine."""
+    if is_remote(folder):
+        delete([file.uri for file in match(folder.rstrip("/") + "/**")])
+    else:
+        shutil.rmtree(local_path(folder), ignore_errors=True)
+
+
+def buffered(file: BinaryIO) -> BinaryIO:
+    """A file object that `read(n)` of few bytes does not hurt."""
+    return file if isinstance(file, io.BufferedIOBase) else cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, file)))
+
+
+def _local_file(path: str) -> StoredFile:
+    status = os.stat(path)
+    return StoredFile(os.path.abspath(path), status.st_size, f"{status.st_size}-{status.st_mtime_ns}")
+
+
+def _temporary(path: str) -> str:
+    folder, name = os.path.split(path)
+    os.makedirs(folder or ".", exist_ok=True)
+    return os.path.join(folder, f".{name}.{uuid.uuid4().hex}.tmp")
