@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -81,6 +82,7 @@ def configure(
     """
     if not isinstance(entry, Mapping):
         raise ConfigError(f"a grader is an object with a type, not {type(entry).__name__}")
+    _refuse_lone_surrogates(entry)
     own = dict(entry)
     used_profile = own.pop("profile", profile)
     if used_profile in (None, "gradebeam"):
@@ -105,12 +107,19 @@ def _configured(canonical: dict[str, Any], used_profile: str | None, plugins: tu
         raise ConfigError(problems)
     grader = cls(config)
     normalised = config.model_dump(mode="json", exclude_defaults=True, by_alias=True)
-    digest = hashlib.sha256(
-        orjson.dumps([cls.type, cls.version, normalised], option=orjson.OPT_SORT_KEYS)
-    ).hexdigest()
+    digest = hashlib.sha256(orjson.dumps([cls.type, cls.version, normalised], option=orjson.OPT_SORT_KEYS)).hexdigest()
     name = common.name if isinstance(common, CommonFields) and common.name else f"{type_name}-{digest[:8]}"
     assert isinstance(common, CommonFields)
     return ConfiguredGrader(name, grader, used_profile, common, normalised, digest[:16], tuple(grader.warnings()))
+
+
+def _refuse_lone_surrogates(entry: Mapping[str, Any]) -> None:
+    try:
+        json.dumps(entry, ensure_ascii=False, default=str, skipkeys=True).encode()
+    except UnicodeEncodeError:
+        raise ConfigError("a text holds half of a surrogate pair, which UTF-8 does not have") from None
+    except (ValueError, RecursionError):
+        raise ConfigError("the object is nested too deep, or holds itself") from None
 
 
 def configure_all(
@@ -119,8 +128,8 @@ def configure_all(
     """All graders of a suite, each after those it depends on (else in the suite's order).
 
     Raises:
-        ConfigError: with every problem of every grader, paths from the list (`(2, "pattern")`); duplicate names, names that
-            differ by case alone, unknown or circular dependencies.
+        ConfigError: with every problem of every grader, paths from the list (`(2, "pattern")`); duplicate names, names
+            that differ by case alone, unknown or circular dependencies.
     """
     problems: list[Problem] = []
     configured: list[ConfiguredGrader] = []
@@ -147,6 +156,13 @@ def configure_all(
             problems.append(
                 Problem((places[one.name],), f'"{one.name}" needs a grader "{needed}"', nearest(needed, places))
             )
+    by_name = {one.name: one for one in configured}
+    for one in configured:
+        children = one.grader.children if isinstance(one.grader, CompositeGrader) else ()
+        for child in children:
+            if child in by_name and not by_name[child].grader.gives_verdict:
+                message = f'"{one.name}" needs verdicts, and "{child}" gives a number without a threshold'
+                problems.append(Problem((places[one.name],), message, f'give "{child}" a threshold'))
     if problems:
         raise ConfigError(problems)
     return _in_order(configured, places)
@@ -177,15 +193,17 @@ def _validated(
         return None
 
 
-def problems_of(
-    error: ValidationError, model: type[BaseModel], path: tuple[str | int, ...] = ()
-) -> list[Problem]:
+def problems_of(error: ValidationError, model: type[BaseModel], path: tuple[str | int, ...] = ()) -> list[Problem]:
     """A pydantic error as our problems: path, plain words, and the nearest field name for an unknown one."""
     found = []
     for item in error.errors(include_url=False, include_context=False):
         place = (*path, *item["loc"])
         if item["type"] == "extra_forbidden":
-            known = [*(f.alias or name for name, f in model.model_fields.items()), *COMMON_FIELDS] if len(item["loc"]) == 1 else []
+            known = (
+                [*(f.alias or name for name, f in model.model_fields.items()), *COMMON_FIELDS]
+                if len(item["loc"]) == 1
+                else []
+            )
             found.append(Problem(place, "unknown field", nearest(str(item["loc"][-1]), known)))
         elif item["type"] == "missing":
             found.append(Problem(place, "this field is required"))

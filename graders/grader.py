@@ -1,7 +1,7 @@
 """What a grader is: a type with a pydantic configuration, a taxonomy and one method that grades a batch.
 
-A new grader is one file in this package: subclass `Grader` (whole Arrow batches), `RowGrader` (one trajectory at a time) or
-`CompositeGrader` (other graders' outcomes). `graders.registry` finds it by its class.
+A new grader is one file in this package: subclass `Grader` (whole Arrow batches), `RowGrader` (one trajectory at a
+time) or `CompositeGrader` (other graders' outcomes). `graders.registry` finds it by its class.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ ConfigT = TypeVar("ConfigT", bound=GraderConfig)
 class Grader(ABC, Generic[ConfigT]):
     """One configured check over whole batches.
 
-    Instances are made once a suite and travel to workers as their configuration, from which `__init__` makes them again. Raise
-    `ConfigError` from `__init__` for a configuration that pydantic can't refuse.
+    Instances are made once a suite and travel to workers as their configuration, from which `__init__` makes them
+    again. Raise `ConfigError` from `__init__` for a configuration that pydantic can't refuse.
     """
 
     type: ClassVar[str]
@@ -60,8 +60,13 @@ class Grader(ABC, Generic[ConfigT]):
         """The native score from which on it passes; None where pass and fail are not a matter of a number."""
         return getattr(self.config, "threshold", None)
 
+    @property
+    def gives_verdict(self) -> bool:
+        """Whether its outcomes are pass or fail; False for a number without a threshold, which nothing can be composed of."""
+        return True
+
     def warnings(self) -> Sequence[Problem]:
-        """What `gradebeam check` should say of this configuration without refusing it (paths from the grader's own root)."""
+        """What `gradebeam check` should say of this configuration without refusing it (paths from its own root)."""
         return ()
 
     def explain(self) -> Sequence[str]:
@@ -103,7 +108,7 @@ class CompositeGrader(Grader[ConfigT]):
 
 
 def timed_score(grade_row: Any, trajectory: Trajectory) -> Score:
-    """`grade_row(trajectory)` with its wall time; an exception or a result that is no Score becomes an error of this row."""
+    """`grade_row(trajectory)` with its wall time; an exception or a result that is no Score is an error of this row."""
     started = time.perf_counter_ns()
     try:
         score = grade_row(trajectory)

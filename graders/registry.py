@@ -9,6 +9,7 @@ import pkgutil
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -16,6 +17,7 @@ from graders.errors import ConfigError, Problem, nearest
 from graders.grader import Grader
 
 ENTRY_POINT_GROUP = "gradebeam.graders"
+_TYPE_LINE = re.compile(r'^    type(?:: ClassVar\[str\])? = "([a-z0-9-]+)"', re.MULTILINE)
 GraderTypes = MappingProxyType[str, type[Grader[Any]]]
 
 
@@ -30,23 +32,23 @@ def grader_types(plugins: tuple[str, ...] = ()) -> GraderTypes:
     for cls in [*_own(), *_installed(), *_named(plugins)]:
         known = found.setdefault(cls.type, cls)
         if known is not cls:
-            raise ConfigError(
-                f'both {known.__module__}.{known.__name__} and {cls.__module__}.{cls.__name__} define the type "{cls.type}"'
-            )
+            both = " and ".join(f"{one.__module__}.{one.__name__}" for one in (known, cls))
+            raise ConfigError(f'both {both} define the type "{cls.type}"')
     return MappingProxyType(found)
 
 
 def grader_class(type_name: str, plugins: tuple[str, ...] = ()) -> type[Grader[Any]]:
-    """The class of a type.
+    """The class of a type. Of this package's own modules only the type's is imported: a command should start at once.
 
     Raises:
         ConfigError: there is no such type; it suggests the nearest one.
     """
-    if not plugins and not _entry_points():
-        home = _homes().get(type_name)
-        for cls in _classes_in(importlib.import_module(home)) if home else ():
-            if cls.type == type_name:
-                return cls
+    if not plugins and not _installed_entries():
+        module = _own_modules().get(type_name)
+        if module is not None:
+            for cls in _classes_in(importlib.import_module(module)):
+                if cls.type == type_name:
+                    return cls
     types = grader_types(plugins)
     try:
         return types[type_name]
@@ -61,28 +63,17 @@ def _as_foreign(type_name: str) -> str | None:
     return None if of is None else f"it is one of {of}'s types: give `profile: {of}`"
 
 
-_TYPE_LINE = re.compile(r'^    type(?:: ClassVar\[str\])? = "([a-z0-9-]+)"$', re.MULTILINE)
-
-
 @lru_cache(maxsize=1)
-def _homes() -> dict[str, str]:
-    """The module of each type of this package, read from the sources: importing all of them takes a second."""
-    homes: dict[str, str] = {}
-    waiting = [(importlib.import_module("graders").__path__, "graders.")]
-    while waiting:
-        path, prefix = waiting.pop()
-        for info in pkgutil.iter_modules(path, prefix):
-            spec: Any = info.module_finder.find_spec(info.name, None)
-            for type_name in _TYPE_LINE.findall(spec.loader.get_source(info.name) or ""):
-                homes.setdefault(type_name, info.name)
-            if info.ispkg:
-                waiting.append((spec.submodule_search_locations, f"{info.name}."))
-    return homes
-
-
-@lru_cache(maxsize=1)
-def _entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
-    return tuple(importlib.metadata.entry_points(group=ENTRY_POINT_GROUP))
+def _own_modules() -> dict[str, str]:
+    """Type name → module, told from the sources without importing them."""
+    found: dict[str, str] = {}
+    package = importlib.import_module("graders")
+    for folder in package.__path__:
+        for path in sorted(Path(folder).rglob("*.py")):
+            module = ".".join(("graders", *path.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__")
+            for name in _TYPE_LINE.findall(path.read_text(encoding="utf-8")):
+                found.setdefault(name, module)
+    return found
 
 
 def _own() -> Iterable[type[Grader[Any]]]:
@@ -93,12 +84,19 @@ def _own() -> Iterable[type[Grader[Any]]]:
 
 
 def _installed() -> Iterable[type[Grader[Any]]]:
-    for entry in _entry_points():
+    for entry in _installed_entries():
         try:
             loaded = entry.load()
         except Exception as exception:
-            raise ConfigError(f'the grader plugin "{entry.name}" ({entry.value}) can\'t be loaded: {exception}') from exception
+            raise ConfigError(
+                f'the grader plugin "{entry.name}" ({entry.value}) can\'t be loaded: {exception}'
+            ) from exception
         yield from _classes_in(loaded) if isinstance(loaded, ModuleType) else (loaded,)
+
+
+@lru_cache(maxsize=1)
+def _installed_entries() -> tuple[importlib.metadata.EntryPoint, ...]:
+    return tuple(importlib.metadata.entry_points(group=ENTRY_POINT_GROUP))
 
 
 def _named(plugins: Iterable[str]) -> Iterable[type[Grader[Any]]]:
@@ -106,7 +104,9 @@ def _named(plugins: Iterable[str]) -> Iterable[type[Grader[Any]]]:
         try:
             module = importlib.import_module(name)
         except Exception as exception:
-            raise ConfigError(f'the plugin "{name}" can\'t be imported: {exception}', ("plugins", number)) from exception
+            raise ConfigError(
+                f'the plugin "{name}" can\'t be imported: {exception}', ("plugins", number)
+            ) from exception
         classes = list(_classes_in(module))
         if not classes:
             raise ConfigError(f'the plugin "{name}" defines no grader class', ("plugins", number))

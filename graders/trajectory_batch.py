@@ -40,7 +40,10 @@ class MessageTexts:
 
 
 class TrajectoryBatch:
-    """A block of trajectories. Columns are Arrow (`schemas.trajectory_batch.TRAJECTORY_BATCH`); `rows` are made on demand."""
+    """A block of trajectories.
+
+    Columns are Arrow (`schemas.trajectory_batch.TRAJECTORY_BATCH`); `rows` are made on demand.
+    """
 
     def __init__(self, record_batch: pa.RecordBatch, rows: Sequence[Trajectory] | None = None) -> None:
         self.record_batch = record_batch
@@ -90,7 +93,7 @@ class TrajectoryBatch:
         return self.texts_of_role("assistant")
 
     def texts_of_role(self, role: str) -> MessageTexts:
-        """Texts of one role's own messages: flagged ones (injected, demonstrations…) and ones without text are left out."""
+        """Texts of one role's own messages, without flagged ones (injected, demonstrations…) and ones without text."""
         messages = self.column("messages")
         flat = messages.flatten()
         lengths = pc.fill_null(pc.list_value_length(messages), 0).to_numpy(zero_copy_only=False).astype(np.int64)

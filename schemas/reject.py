@@ -36,3 +36,5 @@ class Reject:
     detail: str
     excerpt: str
     bytes: int
+    ordinal: int = 0
+    """Which of several rejects of one place it is."""

@@ -72,7 +72,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened beside the messages: `error`, `skill_activation`, `turn_start`, `turn_end`, `system`…"""
+    """Something that happened beside the messages: `error`, `skill_activation`, `turn_start`, `turn_end`, `system`…."""
 
     type: str
     name: str | None = None

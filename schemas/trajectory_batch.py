@@ -109,9 +109,7 @@ def from_record_batch(batch: pa.RecordBatch) -> list[Trajectory]:
             columns[name] = _objects(batch.column(name), _NESTED[name][0])
         else:
             columns[name] = batch.column(name).to_pylist()
-    usages = [
-        Usage(*values) for values in zip(*(columns.pop(name) for name in _USAGE_NAMES), strict=True)
-    ]
+    usages = [Usage(*values) for values in zip(*(columns.pop(name) for name in _USAGE_NAMES), strict=True)]
     columns["metadata"] = [dict(pairs or ()) for pairs in columns["metadata"]]
     columns["issues"] = [tuple(issues or ()) for issues in columns["issues"]]
     names = list(columns)

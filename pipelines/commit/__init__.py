@@ -1,0 +1,1 @@
+"""From staged parts to a committed run."""

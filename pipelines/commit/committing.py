@@ -30,7 +30,9 @@ def commit(plan: RunPlan, results: Sequence[BlockResult], published: Sequence[Pu
     """
     manifest = build_manifest(plan, results, published)
     _check_rows(manifest, results)
-    if not storage.create_if_absent(plan.commit_uri, orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_INDENT_2)):
+    if not storage.create_if_absent(
+        plan.commit_uri, orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
+    ):
         winner = read_manifest(plan.output, plan.run_id)
         assert winner is not None
         listed = {file.path for files in winner.tables.values() for file in files}
@@ -50,7 +52,9 @@ def read_manifest(output: str, run_id: str) -> Manifest | None:
 def committed_runs(output: str) -> list[Manifest]:
     """All committed runs of a folder, oldest first."""
     files = storage.list_folder(storage.join(output, "_commits"))
-    manifests = [Manifest.model_validate_json(storage.read_bytes(file.uri)) for file in files if file.uri.endswith(".json")]
+    manifests = [
+        Manifest.model_validate_json(storage.read_bytes(file.uri)) for file in files if file.uri.endswith(".json")
+    ]
     return sorted(manifests, key=lambda manifest: (manifest.finished_at, manifest.run_id))
 
 
@@ -198,5 +202,3 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
         for name, count in each.items():
             total[name] = total.get(name, 0) + count
     return dict(sorted(total.items()))
-
-

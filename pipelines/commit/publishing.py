@@ -103,9 +103,7 @@ def publish(plan: RunPlan, task: PublishTask) -> PublishedFile:
     return PublishedFile(task.table, file, removed, count)
 
 
-def _duplicates_in_pass(
-    hashed: Sequence[BlockResult], number: int, passes: int
-) -> Iterator[tuple[str, RowNumbers]]:
+def _duplicates_in_pass(hashed: Sequence[BlockResult], number: int, passes: int) -> Iterator[tuple[str, RowNumbers]]:
     """Duplicates among the hashes whose first half falls to this pass."""
     hashes: list[npt.NDArray[np.uint64]] = []
     blocks: list[npt.NDArray[np.int32]] = []

@@ -1,0 +1,1 @@
+"""From files to loaded blocks: splitting, decompressing, finding lines, normalising."""

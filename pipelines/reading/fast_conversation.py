@@ -13,7 +13,11 @@ from pipelines.formats.dialects.conversation import ROLES
 from schemas.trajectory_batch import MESSAGE, TOOL_CALL, TOOL_RESULT
 
 _LOG_CALL = pa.struct(
-    [("id", pa.string()), ("type", pa.string()), ("function", pa.struct([("name", pa.string()), ("arguments", pa.string())]))]
+    [
+        ("id", pa.string()),
+        ("type", pa.string()),
+        ("function", pa.struct([("name", pa.string()), ("arguments", pa.string())])),
+    ]
 )
 #: Messages as plain records write them.
 LOG_MESSAGES = pa.list_(
@@ -115,7 +119,9 @@ def _calls_are_plain(calls: pa.ListArray, calling: pa.BooleanArray, roles: pa.St
     return True
 
 
-def _tool_calls(calls: pa.ListArray, offsets: npt.NDArray[np.int64], message_indices: npt.NDArray[np.int64]) -> pa.ListArray:
+def _tool_calls(
+    calls: pa.ListArray, offsets: npt.NDArray[np.int64], message_indices: npt.NDArray[np.int64]
+) -> pa.ListArray:
     flat = calls.flatten()
     per_message = pc.fill_null(pc.list_value_length(calls), 0).to_numpy(zero_copy_only=False)
     ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(per_message)))
@@ -130,7 +136,11 @@ def _tool_calls(calls: pa.ListArray, offsets: npt.NDArray[np.int64], message_ind
 
 
 def _tool_results(
-    message_columns: list[pa.Array], is_tool: Mask, rows: npt.NDArray[np.int64], indices: npt.NDArray[np.int64], count: int
+    message_columns: list[pa.Array],
+    is_tool: Mask,
+    rows: npt.NDArray[np.int64],
+    indices: npt.NDArray[np.int64],
+    count: int,
 ) -> pa.ListArray:
     mask = pa.array(is_tool)
     _, texts, names, call_ids, is_error, _ = message_columns
@@ -145,7 +155,9 @@ def _tool_results(
     return _lists(offsets, columns, TOOL_RESULT)
 
 
-def _picked(texts: pa.StringArray, rows: npt.NDArray[np.int64], wanted: Mask, count: int, first: bool = False) -> pa.StringArray:
+def _picked(
+    texts: pa.StringArray, rows: npt.NDArray[np.int64], wanted: Mask, count: int, first: bool = False
+) -> pa.StringArray:
     """The last (or first) wanted text of each row; null where there is none."""
     places = np.flatnonzero(wanted)
     if first:

@@ -175,9 +175,13 @@ class FastMessages:
         }
         for key, name in _USAGE.items():
             if name is not None:
-                values[name] = columns["usage"].field(key) if columns["usage"].null_count == 0 else pc.struct_field(columns["usage"], key)
+                values[name] = (
+                    columns["usage"].field(key)
+                    if columns["usage"].null_count == 0
+                    else pc.struct_field(columns["usage"], key)
+                )
         arrays = [
-            values.get(field.name, None) if field.name in values else pa.nulls(count, field.type)
+            values.get(field.name) if field.name in values else pa.nulls(count, field.type)
             for field in TRAJECTORY_BATCH
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=TRAJECTORY_BATCH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +14,9 @@ from graders.trajectory_batch import TrajectoryBatch
 from pipelines.formats.container import Container, Normalised, SourceRecord, reject
 from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.reading.fast_messages import FastMessages
-from pipelines.reading.lines import LineChunk
+from pipelines.reading.lines import LineChunk, OversizeLine
 from pipelines.reading.loaded import LoadedBlock, RecordHashes
-from schemas.reject import MAX_EXCERPT
+from schemas.reject import MAX_EXCERPT, Reject, RejectReason
 from schemas.trajectory_batch import TRAJECTORY_BATCH, to_record_batch
 
 #: Shorter runs of lines are not worth an Arrow parse of their own.
@@ -34,11 +35,14 @@ class LineSpans:
     ends: Offsets
     simple: npt.NDArray[np.bool_]
     """Lines that begin with `{` and end with `}`: of such lines, a parser that reads values one after another reads one a line or fails."""
+    oversize: npt.NDArray[np.bool_]
 
 
-def load_lines(key: str, uri: str, chunk: LineChunk, container: Container, hash_seed: int) -> LoadedBlock:
-    """Trajectories, rejects and counts of a chunk of lines whose records stand alone."""
-    spans = find_lines(chunk.data)
+def load_lines(
+    key: str, uri: str, chunk: LineChunk, container: Container, hash_seed: int, max_line: int = 2**31
+) -> LoadedBlock:
+    """Trajectories, rejects and counts of a chunk of lines whose records stand alone; a line over `max_line` bytes is a reject."""
+    spans = find_lines(chunk.data, max_line)
     loader = _Loader(uri, chunk, container, spans)
     fast = FastMessages.for_lines(chunk.data, spans.starts, spans.ends, container)
     if fast is None:
@@ -52,8 +56,8 @@ def load_lines(key: str, uri: str, chunk: LineChunk, container: Container, hash_
     return loader.finish(key, hash_seed)
 
 
-def find_lines(data: bytes) -> LineSpans:
-    """The lines of a chunk that are not blank."""
+def find_lines(data: bytes, max_line: int = 2**31) -> LineSpans:
+    """The lines of a chunk that are not blank. Those over `max_line` bytes are not simple."""
     buffer = np.frombuffer(data, dtype=np.uint8)
     newlines = np.flatnonzero(buffer == 10).astype(np.int64)
     starts = np.concatenate((np.zeros(1, np.int64), newlines + 1))
@@ -64,14 +68,17 @@ def find_lines(data: bytes) -> LineSpans:
     filled = ends > starts
     starts, ends = starts[filled], ends[filled]
     simple = (padded[starts] == ord("{")) & (padded[ends - 1] == ord("}"))
-    return LineSpans(starts, ends, simple)
+    oversize = ends - starts > max_line
+    return LineSpans(starts, ends, simple & ~oversize, oversize)
 
 
 def line_hashes(data: bytes, starts: Offsets, ends: Offsets, seed: int) -> RecordHashes:
     """(lines, 2): a 128-bit hash of each line's bytes, keyed by `seed`."""
     digest = xxhash.xxh3_128_digest
     view = memoryview(data)
-    joined = b"".join([digest(view[start:end], seed) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
+    joined = b"".join(
+        [digest(view[start:end], seed) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    )
     return np.frombuffer(joined, dtype=np.uint64).reshape(-1, 2)
 
 
@@ -90,7 +97,7 @@ class _Loader:
     def fast(self, fast: FastMessages, first: int, last: int) -> None:
         """Lines `first` to `last` as Arrow columns; where that fails, halves of them, down to lines one by one."""
         count = last - first
-        if count < _SMALLEST_RUN or self.slow_lines > _LARGEST_SLOW_SHARE * len(self.spans.starts):
+        if count < max(_SMALLEST_RUN, 2) or self.slow_lines > _LARGEST_SLOW_SHARE * len(self.spans.starts):
             self.slow(first, last)
             return
         starts, ends = self.spans.starts[first:last], self.spans.ends[first:last]
@@ -112,10 +119,18 @@ class _Loader:
         normalised = Normalised()
         for number in range(first, last):
             start, end = int(self.spans.starts[number]), int(self.spans.ends[number])
-            line = self.chunk.data[start:end]
+            if self.spans.oversize[number]:
+                line = OversizeLine(
+                    self.chunk.data[start : start + 4 * MAX_EXCERPT], self.chunk.offset + start, end - start
+                )
+                normalised.rejects.append(oversize_reject(self.uri, line, self.container))
+                self.records += 1
+                continue
             cut = number == final and self.chunk.reaches_end and end == len(self.chunk.data)
             before = len(normalised.trajectories)
-            self.records += normalise_line(line, cut, self.uri, self.chunk.offset + start, self.container, normalised)
+            self.records += normalise_line(
+                self.chunk.data[start:end], cut, self.uri, self.chunk.offset + start, self.container, normalised
+            )
             rows.extend([number] * (len(normalised.trajectories) - before))
         if normalised.trajectories:
             self.batches.append(to_record_batch(normalised.trajectories))
@@ -127,6 +142,9 @@ class _Loader:
         batch = one_batch(self.batches)
         hashes = line_hashes(self.chunk.data, self.spans.starts, self.spans.ends, hash_seed)
         lines = np.concatenate([*self.line_of_row, np.zeros(0, np.int64)])
+        of_rows = hashes[lines]
+        # Several trajectories of one line are no duplicates of each other.
+        of_rows[:, 1] ^= (np.arange(len(lines)) - np.searchsorted(lines, lines)).astype(np.uint64)
         return LoadedBlock(
             key=key,
             uri=self.uri,
@@ -135,14 +153,12 @@ class _Loader:
             rejects=self.normalised.rejects,
             records=self.records,
             bytes=len(self.chunk.data),
-            record_hashes=hashes[lines],
+            record_hashes=of_rows,
             skipped=self.normalised.skipped,
         )
 
 
-def normalise_line(
-    line: bytes, cut: bool, uri: str, offset: int, container: Container, into: Normalised
-) -> int:
+def normalise_line(line: bytes, cut: bool, uri: str, offset: int, container: Container, into: Normalised) -> int:
     """Decode one line and add what its records became to `into`; how many records it held.
 
     Args:
@@ -166,6 +182,14 @@ def normalise_line(
     return len(decoded)
 
 
+def oversize_reject(uri: str, line: OversizeLine, container: Container | None) -> Reject:
+    """A line over the limit as a reject."""
+    detail = f"the line has {line.size:,} bytes, more than `input.max_record_bytes` allows"
+    excerpt = line.head.decode("utf-8", "replace")[:MAX_EXCERPT]
+    name = container.name if container is not None else ""
+    return Reject(uri, line.offset, name, RejectReason.TOO_LARGE, detail, excerpt, line.size)
+
+
 def one_batch(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     """Consecutive batches as one; an empty one where there are none."""
     if len(batches) == 1:
@@ -186,4 +210,4 @@ def _runs(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int, bool]]:
         return []
     edges = np.flatnonzero(np.diff(flags)) + 1
     bounds = [0, *edges.tolist(), len(flags)]
-    return [(first, last, bool(flags[first])) for first, last in zip(bounds, bounds[1:], strict=False)]
+    return [(first, last, bool(flags[first])) for first, last in itertools.pairwise(bounds)]

@@ -1,4 +1,4 @@
-"""Lines of JSON text in bounded chunks. Lines end at byte `\\n` alone: U+2028 and the like are text."""
+r"""Lines of JSON text in bounded chunks. Lines end at byte `\\n` alone: U+2028 and the like are text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LineChunk:
 
 @dataclass(frozen=True, slots=True)
 class OversizeLine:
-    """A line longer than the limit; only its head is kept."""
+    """A line longer than the limit and than a chunk; only its head is kept."""
 
     head: bytes
     offset: int
@@ -34,7 +34,8 @@ class OversizeLine:
 def lines_of_range(file: BinaryIO, start: int, end: int | None, max_line: int) -> Iterator[LineChunk | OversizeLine]:
     """The lines that begin in bytes `start` (inclusive) to `end` (exclusive; None: the end) of a seekable file.
 
-    Ranges that cover a file give every line exactly once, wherever they are cut.
+    Ranges that cover a file give every line exactly once, wherever they are cut. A line over `max_line` bytes that fits in a chunk
+    stays in it.
     """
     file.seek(max(start - 1, 0))
     if start > 0:
@@ -42,6 +43,16 @@ def lines_of_range(file: BinaryIO, start: int, end: int | None, max_line: int) -
         if skipped is None:
             return
         start = skipped
+    if end is not None and 0 < end - start <= CHUNK_BYTES:
+        data = file.read(end - start)
+        last = data.rfind(b"\n") + 1
+        rest = b"" if last == len(data) else file.readline(max(max_line - (len(data) - last), 0) + 1)
+        if len(data) - last + len(rest) <= max_line or rest.endswith(b"\n"):
+            if data:
+                data = data + rest if rest else data
+                yield LineChunk(data, start, reaches_end=not data.endswith(b"\n"))
+            return
+        file.seek(start)  # its last line is too long to keep
     yield from lines_of_stream(file, start, end, max_line)
 
 
@@ -61,7 +72,7 @@ def lines_of_stream(
             return
         cut = pending.rfind(b"\n") + 1 if len(pending) >= room else len(pending)
         within = len(pending) >= room and end is not None and offset + len(pending) >= end
-        if within and cut < len(pending) or (len(pending) >= room and cut == 0):
+        if (within and cut < len(pending)) or (len(pending) >= room and cut == 0):
             # The last line goes on beyond the chunk: read on to its end.
             longer = _read_line_end(file, pending, cut, max_line)
             if longer is not None:

@@ -28,7 +28,9 @@ def parquet_records(stream: BinaryIO, uri: str, first_group: int, end_group: int
     first_row = sum(file.metadata.row_group(group).num_rows for group in range(first_group))
     for group in range(first_group, groups):
         row = 0
-        bytes_per_row = max(file.metadata.row_group(group).total_byte_size // max(file.metadata.row_group(group).num_rows, 1), 1)
+        bytes_per_row = max(
+            file.metadata.row_group(group).total_byte_size // max(file.metadata.row_group(group).num_rows, 1), 1
+        )
         for batch in file.iter_batches(batch_size=_BATCH_ROWS, row_groups=[group]):
             for value in _plain_rows(batch):
                 place = f"{uri}#{group}:{row}"
@@ -56,9 +58,7 @@ def _plain(value: Any, arrow_type: pa.DataType) -> Any:
     if pa.types.is_map(arrow_type):
         return {str(key): _plain(item, arrow_type.item_type) for key, item in value}
     if isinstance(value, dict):
-        return {
-            key: _plain(item, arrow_type.field(key).type) for key, item in value.items() if item is not None
-        }
+        return {key: _plain(item, arrow_type.field(key).type) for key, item in value.items() if item is not None}
     if isinstance(value, list):
         return [_plain(item, arrow_type.value_type) for item in value]
     if isinstance(value, datetime):

@@ -12,12 +12,12 @@ import zstandard
 from graders.trajectory_batch import TrajectoryBatch
 from pipelines import storage
 from pipelines.formats.container import Container, Normalised, SourceRecord, in_order
-from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.container import reject as rejected
+from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, utf8_stream
 from pipelines.reading.block import Block
 from pipelines.reading.compression import CORRUPT, decompressed
-from pipelines.reading.line_blocks import empty_batch, load_lines
+from pipelines.reading.line_blocks import empty_batch, load_lines, oversize_reject
 from pipelines.reading.lines import CHUNK_BYTES, LineChunk, OversizeLine, lines_of_range, lines_of_stream
 from pipelines.reading.loaded import LoadedBlock
 from pipelines.reading.parquet_rows import parquet_records
@@ -75,9 +75,9 @@ class BlockReader:
                     if done(key):
                         continue
                     if isinstance(chunk, OversizeLine):
-                        yield _rejected(block, key, [_oversize(block, chunk, container)], 1, chunk.size)
+                        yield _rejected(block, key, [oversize_reject(block.uri, chunk, container)], 1, chunk.size)
                     else:
-                        yield load_lines(key, block.uri, chunk, container, self.hash_seed)
+                        yield load_lines(key, block.uri, chunk, container, self.hash_seed, self.config.max_record_bytes)
             except CORRUPT as error:
                 key = _piece_key(block, offset) + "-damage"
                 if not done(key):
@@ -139,7 +139,7 @@ class BlockReader:
         elif block.kind == "lines":
             for chunk in self._chunks(block, file):
                 if isinstance(chunk, OversizeLine):
-                    yield _oversize(block, chunk, block.container)
+                    yield oversize_reject(block.uri, chunk, block.container)
                 else:
                     yield from _line_records(block, chunk)
         else:
@@ -228,13 +228,6 @@ def _plain(block: Block, file: BinaryIO) -> BinaryIO:
 
 def _piece_key(block: Block, offset: int) -> str:
     return f"{block.key}-{offset:x}"
-
-
-def _oversize(block: Block, line: OversizeLine, container: Container | None) -> Reject:
-    detail = f"the line has {line.size:,} bytes, more than `input.max_record_bytes` allows"
-    excerpt = line.head.decode("utf-8", "replace")[:MAX_EXCERPT]
-    name = container.name if container is not None else ""
-    return Reject(block.uri, line.offset, name, RejectReason.TOO_LARGE, detail, excerpt, line.size)
 
 
 def _corrupt(block: Block, offset: int, error: BaseException) -> Reject:

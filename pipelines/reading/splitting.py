@@ -111,7 +111,12 @@ def _sample(block: Block, head: bytes, is_whole: bool, uri: str) -> list[Any]:
         lines = stream.getvalue().split(b"\n")
         if not is_whole and len(lines) > 1:
             lines.pop()
-        values = [item.value for line in lines[: 4 * _SAMPLE_RECORDS] for item in decode_line(line) if isinstance(item, Decoded)]
+        values = [
+            item.value
+            for line in lines[: 4 * _SAMPLE_RECORDS]
+            for item in decode_line(line)
+            if isinstance(item, Decoded)
+        ]
         return values[:_SAMPLE_RECORDS]
     reader = {"documents": iter_documents, "array": iter_array, "csv": iter_csv}[block.kind]
     values = [record.value for record in _first(reader(stream, uri))]

@@ -1,0 +1,1 @@
+"""From graded blocks to staged Parquet parts."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,9 @@ Indices = npt.NDArray[np.int32]
 _STATUS_WORDS = pa.array([status.value for status in STATUSES])
 _PASSED_BY_CODE = pa.array([True, False, None, None, None])
 _DEFAULTS = {"attempts": 1, "cached": False}
+#: Columns with few distinct values a block: worth a dictionary of their own.
+_FEW_VALUES = frozenset({"source_uri", "group_id"})
+_ROUNDING = 2**17
 
 
 def score_table(
@@ -44,14 +48,14 @@ def score_table(
     }
     for name in TRAJECTORY_COLUMNS:
         values = event_dates(batch) if name == "event_date" else batch.column(name)
-        columns[name] = _repeated(values, order.trajectory)
+        columns[name] = _repeated(values, order.trajectory, few=name in _FEW_VALUES)
     for name, words in (
         ("grader_name", [grader.name for grader in graders]),
         ("grader_type", [grader.type for grader in graders]),
         ("grader_hash", [grader.grader_hash for grader in graders]),
     ):
-        columns[name] = _repeated(pa.array(words, pa.string()), order.grader)
-    codes = order.interleave_numpy([part.status for part in parts])
+        columns[name] = _repeated(pa.array(words, pa.string()), order.grader, few=True)
+    codes = order.interleave_numpy([part.status for part in parts]).astype(np.int32)
     columns["status"] = pa.DictionaryArray.from_arrays(pa.array(codes), _STATUS_WORDS)
     columns["passed"] = _PASSED_BY_CODE.take(pa.array(codes))
     columns["score"] = order.interleave([part.score for part in parts], pa.float64())
@@ -79,9 +83,7 @@ class _Order:
             positions = np.arange(self.length, dtype=np.int32).reshape(self.parts, trajectories)
             self.take: Indices = np.ascontiguousarray(positions.T).ravel() if self.parts else positions.ravel()
         else:
-            rows = [
-                np.arange(trajectories, dtype=np.int64) if part.rows is None else part.rows for part in parts
-            ]
+            rows = [np.arange(trajectories, dtype=np.int64) if part.rows is None else part.rows for part in parts]
             trajectory = np.concatenate(rows).astype(np.int32)
             grader = np.repeat(np.arange(self.parts, dtype=np.int32), [len(each) for each in rows])
             self.take = np.argsort(trajectory, kind="stable").astype(np.int32)
@@ -131,13 +133,32 @@ def _or_default(part: GradeBatch, field: pa.Field, default: object) -> pa.Array:
 
 def _constant(value: object, length: int, arrow_type: pa.DataType) -> pa.Array:
     if value is None:
-        return pa.nulls(length, arrow_type)
+        return _nulls(length, arrow_type)
+    if pa.types.is_boolean(arrow_type) or pa.types.is_integer(arrow_type):
+        return _constants(value, arrow_type, _rounded(length)).slice(0, length)
     return pa.repeat(pa.scalar(value, arrow_type), length)
 
 
-def _repeated(values: pa.Array, indices: Indices) -> pa.Array:
+def _nulls(length: int, arrow_type: pa.DataType) -> pa.Array:
+    return _constants(None, arrow_type, _rounded(length)).slice(0, length)
+
+
+@lru_cache(maxsize=64)
+def _constants(value: object, arrow_type: pa.DataType, length: int) -> pa.Array:
+    """Columns that say the same in every row are made once and shared by the blocks of a process."""
+    return pa.nulls(length, arrow_type) if value is None else pa.repeat(pa.scalar(value, arrow_type), length)
+
+
+def _rounded(length: int) -> int:
+    return -(-length // _ROUNDING) * _ROUNDING
+
+
+def _repeated(values: pa.Array, indices: Indices, few: bool = False) -> pa.Array:
     if values.null_count == len(values):
-        return pa.nulls(len(indices), values.type)
+        return _nulls(len(indices), values.type)
+    if few:
+        encoded = values.dictionary_encode()
+        return pa.DictionaryArray.from_arrays(encoded.indices.take(pa.array(indices)), encoded.dictionary)
     if not pa.types.is_string(values.type):
         return values.take(pa.array(indices))
     if values.null_count == 0:
@@ -145,6 +166,4 @@ def _repeated(values: pa.Array, indices: Indices) -> pa.Array:
     # Parquet takes no nulls inside a dictionary, only among the indices.
     valid = values.is_valid().to_numpy(zero_copy_only=False)
     renumbered = (np.cumsum(valid) - 1).astype(np.int32)
-    return pa.DictionaryArray.from_arrays(
-        pa.array(renumbered[indices], mask=~valid[indices]), values.drop_null()
-    )
+    return pa.DictionaryArray.from_arrays(pa.array(renumbered[indices], mask=~valid[indices]), values.drop_null())

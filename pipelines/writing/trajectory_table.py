@@ -82,7 +82,7 @@ def _rejected_rows(rejects: Sequence[Reject], run_id: str) -> pa.Table:
             {
                 "schema_version": SCHEMA_VERSION,
                 "run_id": run_id,
-                "trajectory_uid": trajectory_uid(reject.source_uri, reject.source_offset),
+                "trajectory_uid": trajectory_uid(reject.source_uri, reject.source_offset, reject.ordinal),
                 "trajectory_id": f"{reject.source_uri}#{reject.source_offset}",
                 "source_uri": reject.source_uri,
                 "source_offset": reject.source_offset,
