@@ -57,6 +57,8 @@ class ConfiguredGrader:
     grader_hash: str
     """16 hex digits over type, configuration and the version of the grader's code."""
     warnings: tuple[Problem, ...] = field(default=())
+    place: int = 0
+    """Its index in the suite's list."""
 
     @property
     def type(self) -> str:
@@ -147,7 +149,7 @@ def configure_all(
             problems.append(Problem((number, "name"), f'the name "{one.name}" {how}', "give each grader its own name"))
             continue
         places[one.name] = number
-        configured.append(one)
+        configured.append(replace(one, place=number))
     failed = len(problems) > 0
     for one in configured:
         for needed in sorted(one.depends_on - places.keys()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -126,12 +127,19 @@ def _stored(name: str, value: Any) -> Any:
             for item in value[:MAX_EVIDENCE]
         ]
     if name == "details_json":
-        return storable(orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode())
+        return _compact_json(value)
     if name == "error_type":
         return value.value
     if name == "cost_usd":
         return Decimal(value).quantize(_CENT_NANO, rounding=ROUND_HALF_EVEN)
     return bounded(storable(value), MAX_EXPLANATION) if isinstance(value, str) else value
+
+
+def _compact_json(value: Any) -> str:
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # an integer beyond 64 bits, or half a surrogate pair
+        return storable(json.dumps(value, default=str, ensure_ascii=False, separators=(",", ":")))
 
 
 def _same(value: Any) -> Any:
