@@ -8,6 +8,7 @@ from typing import Any
 import apache_beam as beam
 
 from pipelines import steps
+from pipelines.packing import packed
 from pipelines.plan import RunPlan
 
 #: A bucket of records that are grouped by key stands for about this many bytes of input.
@@ -22,35 +23,46 @@ class GradeRun(beam.PTransform):  # type: ignore[misc]
 
     def expand(self, begin: Any) -> Any:
         """Read, grade, write, commit."""
-        results = begin | "Blocks" >> Blocks(self.plan) | "GradeBlocks" >> GradeBlocks(self.plan)
+        plan = self.plan.for_steps()
+        inputs = begin | "MatchInputs" >> beam.Create(packed(self.plan.inputs), reshuffle=False)
+        blocks = inputs | "Blocks" >> Blocks(plan, sum(file.size for file in self.plan.inputs))
+        results = blocks | "GradeBlocks" >> GradeBlocks(self.plan)
         seed = begin | "AlwaysCommit" >> beam.Create([None])
-        together = (*results, seed) | "AllResults" >> beam.Flatten() | "OneKey" >> beam.Map(_with_no_key)
-        published = (
-            together
+        planned = (
+            (*results, seed)
+            | "AllResults" >> beam.Flatten()
+            | "OneKey" >> beam.Map(_with_no_key)
             | "CollectParts" >> beam.GroupByKey()
-            | "Compact" >> beam.ParDo(steps.PlanPublishingDoFn(self.plan))
-            | "ReshardFiles" >> beam.Reshuffle()
-            | "Publish" >> beam.ParDo(steps.PublishDoFn(self.plan))
+            | "Compact" >> beam.ParDo(steps.PlanPublishingDoFn(plan)).with_outputs(steps.CHOSEN, main="tasks")
         )
+        published = (
+            planned["tasks"] | "ReshardFiles" >> beam.Reshuffle() | "Publish" >> beam.ParDo(steps.PublishDoFn(plan))
+        )
+        together = {
+            "results": planned[steps.CHOSEN],
+            "published": published,
+            "inputs": inputs | "InputsForCommit" >> beam.Map(_with_no_key),
+        }
         return (
-            {"results": together, "published": published}
+            together
             | "CollectFiles" >> beam.CoGroupByKey()
-            | "Commit" >> beam.ParDo(steps.CommitDoFn(self.plan))
+            | "Commit" >> beam.ParDo(steps.CommitDoFn(self.plan.for_commit()))
         )
 
 
 @dataclass
 class Blocks(beam.PTransform):  # type: ignore[misc]
-    """A pipeline's start → block descriptors, spread over the workers."""
+    """Packed inputs → block descriptors, spread over the workers."""
 
     plan: RunPlan
+    input_bytes: int
 
-    def expand(self, begin: Any) -> Any:
+    def expand(self, inputs: Any) -> Any:
         """Split files; group records of one-event-per-line logs into buckets."""
-        buckets = max(1, -(-sum(file.size for file in self.plan.inputs) // BUCKET_BYTES))
+        buckets = max(1, -(-self.input_bytes // BUCKET_BYTES))
         split = (
-            begin
-            | "MatchInputs" >> beam.Create(list(self.plan.inputs))
+            inputs
+            | "UnpackInputs" >> beam.ParDo(steps.UnpackDoFn())
             | "SpreadInputs" >> beam.Reshuffle()
             | "SplitIntoBlocks" >> beam.ParDo(steps.SplitDoFn(self.plan)).with_outputs(steps.SPILLED, main="blocks")
         )
@@ -72,14 +84,16 @@ class GradeBlocks(beam.PTransform):  # type: ignore[misc]
 
     def expand(self, blocks: Any) -> Any:
         """One step a grader, judges last among those that may run."""
-        read = blocks | "ReadBlock" >> beam.ParDo(steps.ReadDoFn(self.plan)).with_outputs(steps.REUSED, main="loaded")
+        read_block = beam.ParDo(steps.ReadDoFn(self.plan.for_steps())).with_output_types(steps.GradedBlock)
+        read = blocks | "ReadBlock" >> read_block.with_outputs(steps.REUSED, main="loaded")
         graded = read["loaded"]
         for grader in self.plan.graders:
             kind = "Judge" if steps.is_judge(grader) else "Grade"
-            graded = graded | f"{kind}/{grader.name}" >> beam.ParDo(steps.GradeDoFn(grader))
-        written = graded | "WriteBlock" >> beam.ParDo(steps.WriteDoFn(self.plan))
+            step = beam.ParDo(steps.GradeDoFn(grader)).with_output_types(steps.GradedBlock)
+            graded = graded | f"{kind}/{grader.name}" >> step
+        written = graded | "WriteBlock" >> beam.ParDo(steps.WriteDoFn(self.plan.for_writing()))
         return written, read[steps.REUSED]
 
 
-def _with_no_key(result: Any) -> tuple[None, Any]:
-    return None, result
+def _with_no_key(element: Any) -> tuple[None, Any]:
+    return None, element

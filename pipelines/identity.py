@@ -14,7 +14,9 @@ _MASK = 2**64 - 1
 _ORDINAL_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
-def trajectory_uids(uri: str, offsets: npt.NDArray[np.int64], ordinals: npt.NDArray[np.int64] | int = 0) -> pa.StringArray:
+def trajectory_uids(
+    uri: str, offsets: npt.NDArray[np.int64], ordinals: npt.NDArray[np.int64] | int = 0
+) -> pa.StringArray:
     """32 hex digits a trajectory: 64 bits of the URI's hash, then 64 bits mixed from offset and ordinal.
 
     The mix (the finaliser of SplitMix64, keyed by the URI) is a bijection of the 64-bit sum of offset and ordinal times an odd constant,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from graders.configured import ConfiguredGrader
@@ -31,6 +31,20 @@ class RunPlan:
     started_at: str
     """ISO 8601, UTC."""
     refresh_judges: bool = False
+
+    def for_steps(self) -> RunPlan:
+        """The plan without what only the commit needs. Steps are pickled into the job, which must stay small."""
+        return replace(
+            self.for_commit(), graders=(), normalised_suite={}, suite=self.suite.model_copy(update={"graders": []})
+        )
+
+    def for_writing(self) -> RunPlan:
+        """The plan of the step that writes graded blocks: it needs the graders, too."""
+        return replace(self.for_steps(), graders=self.graders)
+
+    def for_commit(self) -> RunPlan:
+        """The plan without its inputs, which reach the commit as elements."""
+        return replace(self, inputs=())
 
     @property
     def staging(self) -> str:

@@ -66,13 +66,18 @@ class Progress:
             task: Any = bar.add_task("grading", total=max(self.total, 1), rate="0", rejects="0")
             while not self._stop.wait(_POLL_SECONDS):
                 self.poll()
-                bar.update(task, completed=min(self.bytes, self.total), rate=f"{self.rate:,.0f}", rejects=f"{self.rejects:,}")
+                bar.update(
+                    task, completed=min(self.bytes, self.total), rate=f"{self.rate:,.0f}", rejects=f"{self.rejects:,}"
+                )
 
     def _lines(self) -> None:
         while not self._stop.wait(_PLAIN_SECONDS):
             self.poll()
             done = f"{self.bytes / 1e6:,.0f} of {self.total / 1e6:,.0f} MB"
-            print(f"{done}, {self.records:,} records, {self.rate:,.0f} records/s, {self.rejects:,} rejects", file=sys.stderr)
+            print(
+                f"{done}, {self.records:,} records, {self.rate:,.0f} records/s, {self.rejects:,} rejects",
+                file=sys.stderr,
+            )
 
     @property
     def rate(self) -> float:

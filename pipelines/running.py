@@ -40,8 +40,14 @@ def make_plan(loaded: LoadedSuite, request: RunRequest, runner: str) -> RunPlan:
     fingerprint = _digest([[file.uri, file.size, file.fingerprint] for file in inputs])
     version = code_version()
     run_id = request.run_id or f"r_{_digest([loaded.suite_hash, fingerprint, version])}"
-    if not run_id.replace("_", "").replace("-", "").replace(".", "").isalnum() or not run_id[0].isalpha() or len(run_id) > 100:
-        raise ConfigError(f'"{run_id}" is no run id: letters, digits, `_`, `-` and `.`, a letter first, at most 100', ("run_id",))
+    if (
+        not run_id.replace("_", "").replace("-", "").replace(".", "").isalnum()
+        or not run_id[0].isalpha()
+        or len(run_id) > 100
+    ):
+        raise ConfigError(
+            f'"{run_id}" is no run id: letters, digits, `_`, `-` and `.`, a letter first, at most 100', ("run_id",)
+        )
     output = request.output or resolved(loaded.suite.output.path, loaded.folder)
     return RunPlan(
         run_id=run_id,
@@ -58,6 +64,12 @@ def make_plan(loaded: LoadedSuite, request: RunRequest, runner: str) -> RunPlan:
         started_at=datetime.now(timezone.utc).isoformat(),
         refresh_judges=request.refresh_judges,
     )
+
+
+def places(loaded: LoadedSuite, request: RunRequest) -> list[str]:
+    """Everything that a run reads from and writes to: input patterns, and the output folder."""
+    patterns = list(request.inputs) or [resolved(path, loaded.folder) for path in loaded.suite.input.paths]
+    return [*patterns, request.output or resolved(loaded.suite.output.path, loaded.folder)]
 
 
 def match_inputs(loaded: LoadedSuite, overriding: Sequence[str] = ()) -> list[InputFile]:
@@ -107,7 +119,8 @@ def already_committed(plan: RunPlan) -> Manifest | None:
     ]
     if differing:
         raise ConfigError(
-            f'the run "{plan.run_id}" is committed with other {" and ".join(differing)}: choose another --run-id', ("run_id",)
+            f'the run "{plan.run_id}" is committed with other {" and ".join(differing)}: choose another --run-id',
+            ("run_id",),
         )
     return manifest
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from graders.judges import JudgeGrader
 from pipelines import storage
 from pipelines.commit.committing import commit
 from pipelines.commit.publishing import PublishedFile, PublishTask, plan_tasks, publish
+from pipelines.packing import unpacked
 from pipelines.plan import RunPlan
 from pipelines.reading.block import Block, Segment
 from pipelines.reading.loaded import LoadedBlock
@@ -29,6 +31,7 @@ from schemas.manifest import InputFile
 NAMESPACE = "gradebeam"
 REUSED = "reused"
 SPILLED = "spilled"
+CHOSEN = "chosen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,37 @@ class GradedBlock:
     loaded: LoadedBlock
     outcomes: dict[str, GradeBatch] = field(default_factory=dict)
     grader_us: dict[str, int] = field(default_factory=dict)
+
+
+class GradedBlockCoder(beam.coders.Coder):
+    """Pickles blocks, and tells their size without: Beam samples the size of elements at every step, and would pickle them for it."""
+
+    def encode(self, value: GradedBlock) -> bytes:
+        """Only where a runner does break the chain of graders."""
+        return pickle.dumps(value, protocol=5)
+
+    def decode(self, encoded: bytes) -> GradedBlock:
+        """The block again."""
+        block: GradedBlock = pickle.loads(encoded)
+        return block
+
+    def estimate_size(self, value: GradedBlock) -> int:
+        """Bytes of its trajectories."""
+        return int(value.loaded.batch.record_batch.nbytes)
+
+    def is_deterministic(self) -> bool:
+        """No: a block is no key."""
+        return False
+
+
+beam.coders.registry.register_coder(GradedBlock, GradedBlockCoder)
+
+
+class UnpackDoFn(beam.DoFn):
+    """Packed inputs → InputFiles."""
+
+    def process(self, element: bytes) -> Iterator[InputFile]:
+        yield from unpacked(element)
 
 
 class SplitDoFn(beam.DoFn):
@@ -142,13 +176,20 @@ class WriteDoFn(beam.DoFn):
 
 
 class PlanPublishingDoFn(beam.DoFn):
-    """(nothing, all BlockResults) → what is to be published, one task a file of a table."""
+    """(nothing, all BlockResults) → what is to be published, one task a file of a table; to the tag `chosen` the results that it is made of.
+
+    The commit counts these and no others: were it to collect the results for itself, a block that is executed again in between could
+    give it counts of other parts than those that were published.
+    """
 
     def __init__(self, plan: RunPlan) -> None:
         self.plan = plan
 
-    def process(self, element: tuple[None, Iterable[BlockResult | None]]) -> Iterator[PublishTask]:
-        yield from plan_tasks(self.plan, one_result_a_key(element[1]))
+    def process(self, element: tuple[None, Iterable[BlockResult | None]]) -> Iterator[Any]:
+        results = one_result_a_key(element[1])
+        for result in results:
+            yield beam.pvalue.TaggedOutput(CHOSEN, (None, result))
+        yield from plan_tasks(self.plan, results)
 
 
 class PublishDoFn(beam.DoFn):
@@ -162,14 +203,15 @@ class PublishDoFn(beam.DoFn):
 
 
 class CommitDoFn(beam.DoFn):
-    """(nothing, (BlockResults, PublishedFiles)) → the run's id, once its manifest is written."""
+    """(nothing, (chosen BlockResults, PublishedFiles, packed inputs)) → the run's id, once its manifest is written."""
 
     def __init__(self, plan: RunPlan) -> None:
         self.plan = plan
 
     def process(self, element: tuple[None, dict[str, Iterable[Any]]]) -> Iterator[str]:
         results = one_result_a_key(element[1]["results"])
-        commit(self.plan, results, list(element[1]["published"]))
+        inputs = sorted((file for pack in element[1]["inputs"] for file in unpacked(pack)), key=lambda file: file.uri)
+        commit(replace(self.plan, inputs=tuple(inputs)), results, list(element[1]["published"]))
         yield self.plan.run_id
 
 

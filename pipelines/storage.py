@@ -1,4 +1,4 @@
-"""Files by URI: local ones directly, others through Beam's filesystems. Every write appears whole or not at all."""
+"""Files by URI: local ones, s3:// and gs://. Every write appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import contextlib
 import glob as local_glob
 import io
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
-from pipelines.conditional_put import conditional_put
+from pipelines.object_stores import ObjectReader, store_of
+
+_READ_BUFFER = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class StoredFile:
     uri: str
     size: int
     version: str
-    """Changes when the content does: modification time in ns locally, the store's checksum or update time elsewhere."""
+    """Changes when the content does: modification time in ns locally, S3's ETag, Google's generation."""
 
 
 def is_remote(uri: str) -> bool:
@@ -43,18 +46,9 @@ def join(root: str, *parts: str) -> str:
 
 
 def match(pattern: str) -> list[StoredFile]:
-    """Files that a glob (or plain path) names, sorted by URI. A local folder stands for all files in it and below."""
+    """Files that a glob (or plain path) names, sorted by URI. A folder (remote: with a final slash) stands for all below it."""
     if is_remote(pattern):
-        from apache_beam.io.filesystems import FileSystems
-
-        found = FileSystems.match([pattern])[0].metadata_list
-        return sorted(
-            (
-                StoredFile(item.path, item.size_in_bytes, f"{item.size_in_bytes}-{item.last_updated_in_seconds}")
-                for item in found
-            ),
-            key=lambda file: file.uri,
-        )
+        return _remote_match(pattern + "**" if pattern.endswith("/") else pattern)
     path = local_path(pattern)
     if os.path.isdir(path):
         path = os.path.join(local_glob.escape(path), "**", "*")
@@ -80,19 +74,16 @@ def list_folder(folder: str) -> list[StoredFile]:
 def exists(uri: str) -> bool:
     """Whether a file is there."""
     if is_remote(uri):
-        from apache_beam.io.filesystems import FileSystems
-
-        return bool(FileSystems.exists(uri))
+        store, bucket, key = store_of(uri)
+        return store.size(bucket, key) is not None
     return os.path.isfile(local_path(uri))
 
 
 def open_read(uri: str) -> BinaryIO:
     """A file's bytes as they are stored (nothing is decompressed), seekable."""
     if is_remote(uri):
-        from apache_beam.io.filesystem import CompressionTypes
-        from apache_beam.io.filesystems import FileSystems
-
-        return cast(BinaryIO, FileSystems.open(uri, compression_type=CompressionTypes.UNCOMPRESSED))
+        store, bucket, key = store_of(uri)
+        return cast(BinaryIO, io.BufferedReader(ObjectReader(store, bucket, key, uri.split("://", 1)[0]), _READ_BUFFER))
     return open(local_path(uri), "rb")
 
 
@@ -105,11 +96,8 @@ def read_bytes(uri: str) -> bytes:
 def write_bytes(uri: str, data: bytes | memoryview) -> None:
     """Write a file; it appears whole under its name, replacing one that is there."""
     if is_remote(uri):
-        from apache_beam.io.filesystem import CompressionTypes
-        from apache_beam.io.filesystems import FileSystems
-
-        with FileSystems.create(uri, compression_type=CompressionTypes.UNCOMPRESSED) as file:
-            file.write(bytes(data))
+        store, bucket, key = store_of(uri)
+        store.put(bucket, key, bytes(data))
         return
     temporary = _temporary(local_path(uri))
     with open(temporary, "wb") as file:
@@ -120,11 +108,11 @@ def write_bytes(uri: str, data: bytes | memoryview) -> None:
 def create_if_absent(uri: str, data: bytes) -> bool:
     """Write a file only if there is none of that name; False where there was. Of two writers at once, one gets True.
 
-    Local disks: a hard link of the finished file. S3: `If-None-Match: *`. GCS: `ifGenerationMatch=0`. Other stores have no
-    conditional put through Beam: there it looks first and then writes, and two writers within that moment both get True.
+    Local disks: a hard link of the finished file. S3: `If-None-Match: *`. Google: `ifGenerationMatch=0`.
     """
     if is_remote(uri):
-        return conditional_put(uri, data)
+        store, bucket, key = store_of(uri)
+        return store.put(bucket, key, data, only_if_absent=True)
     temporary = _temporary(local_path(uri))
     try:
         with open(temporary, "wb") as file:
@@ -141,13 +129,11 @@ def create_if_absent(uri: str, data: bytes) -> bool:
 
 
 def copy(source: str, target: str) -> None:
-    """Put a file's content under a second name (a hard link where the disk has them); replaces what is there."""
+    """Put a file's content under a second name (a hard link where the disk has them); both lie in the same store."""
     if is_remote(target):
-        from apache_beam.io.filesystems import FileSystems
-
-        if FileSystems.exists(target):
-            FileSystems.delete([target])
-        FileSystems.copy([source], [target])
+        store, bucket, key = store_of(source)
+        _, target_bucket, target_key = store_of(target)
+        store.copy(bucket, key, target_bucket, target_key)
         return
     temporary = _temporary(local_path(target))
     try:
@@ -163,23 +149,22 @@ def copy(source: str, target: str) -> None:
 
 def delete(uris: Iterable[str]) -> None:
     """Delete files; ones that are gone already are fine."""
-    remote = [uri for uri in uris if is_remote(uri)]
-    if remote:
-        from apache_beam.io.filesystem import BeamIOError
-        from apache_beam.io.filesystems import FileSystems
-
-        with contextlib.suppress(BeamIOError):
-            FileSystems.delete(remote)
+    remote: dict[tuple[str, str], list[str]] = {}
     for uri in uris:
-        if not is_remote(uri):
+        if is_remote(uri):
+            _, bucket, key = store_of(uri)
+            remote.setdefault((uri.split("://", 1)[0], bucket), []).append(key)
+        else:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(local_path(uri))
+    for (scheme, bucket), keys in remote.items():
+        store_of(f"{scheme}://{bucket}/")[0].delete(bucket, keys)
 
 
 def delete_folder(folder: str) -> None:
     """Delete a folder with all that is in it; one that is gone already is fine."""
     if is_remote(folder):
-        delete([file.uri for file in match(folder.rstrip("/") + "/**")])
+        delete([file.uri for file in match(folder.rstrip("/") + "/")])
     else:
         shutil.rmtree(local_path(folder), ignore_errors=True)
 
@@ -187,6 +172,29 @@ def delete_folder(folder: str) -> None:
 def buffered(file: BinaryIO) -> BinaryIO:
     """A file object that `read(n)` of few bytes does not hurt."""
     return file if isinstance(file, io.BufferedIOBase) else cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, file)))
+
+
+def _remote_match(pattern: str) -> list[StoredFile]:
+    """`*`, `?` and `[…]` stop at a slash, `**` does not."""
+    store, bucket, key_pattern = store_of(pattern)
+    scheme = pattern.split("://", 1)[0]
+    prefix = re.split(r"[*?\[]", key_pattern, maxsplit=1)[0]
+    wanted = re.compile(_glob_pattern(key_pattern)).fullmatch
+    found = (
+        StoredFile(f"{scheme}://{bucket}/{key}", size, f"{size}-{version}")
+        for key, size, version in store.listed(bucket, prefix)
+        if wanted(key) and not key.endswith("/")
+    )
+    return sorted(found, key=lambda file: file.uri)
+
+
+def _glob_pattern(pattern: str) -> str:
+    parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    pieces = re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", pattern)
+    return "(?s)" + "".join(
+        parts.get(piece) or (piece.replace("[!", "[^", 1) if piece.startswith("[") and piece.endswith("]") else re.escape(piece))
+        for piece in pieces
+    )
 
 
 def _local_file(path: str) -> StoredFile:

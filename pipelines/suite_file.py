@@ -36,7 +36,9 @@ class LoadedSuite:
     @property
     def suite_hash(self) -> str:
         """16 hex digits over what decides the run's rows (where they are written to does not)."""
-        decisive = {key: value for key, value in self.normalised.items() if key not in ("output", "description", "allow")}
+        decisive = {
+            key: value for key, value in self.normalised.items() if key not in ("output", "description", "allow")
+        }
         return hashlib.sha256(orjson.dumps(decisive, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
@@ -54,7 +56,7 @@ class SuiteError(ConfigError):
 
     def rendered(self) -> list[str]:
         """`suite.yaml:12: graders[2].pattern: …` for every problem, in order of line."""
-        pairs = sorted(zip(self.lines, self.problems, strict=True), key=lambda pair: (pair[0] or 0))
+        pairs = sorted(zip(self.lines, self.problems, strict=True), key=lambda pair: pair[0] or 0)
         return [f"{self.path}:{line}: {problem}" if line else f"{self.path}: {problem}" for line, problem in pairs]
 
 
@@ -85,15 +87,14 @@ def load_suite(path: str) -> LoadedSuite:
         except ConfigError as error:
             problems.extend(_placed(problem) for problem in error.problems)
     if suite is not None:
-        problems.extend(_route_problems(suite, graders, values))
+        problems.extend(_route_problems(suite, graders))
     if problems or suite is None:
         distinct = list(dict.fromkeys(problems))
         raise SuiteError(distinct, [line_of(root, problem.path) for problem in distinct], path)
     normalised = suite.model_dump(mode="json")
     normalised["graders"] = [_normalised_grader(grader) for grader in graders]
-    places = {grader.name: number for number, grader in enumerate(graders)}
     warnings = tuple(
-        replace(problem.below("graders", places[grader.name]), warning=True)
+        replace(problem.below("graders", grader.place), warning=True)
         for grader in graders
         for problem in grader.warnings
     )
@@ -152,7 +153,9 @@ def _duplicate_keys(node: yaml.Node | None, path: tuple[str | int, ...], depth: 
         seen: set[str] = set()
         for key, value in node.value:
             if key.value in seen:
-                problems.append(Problem((*path, key.value), "this key is there twice", "the last one would win silently"))
+                problems.append(
+                    Problem((*path, key.value), "this key is there twice", "the last one would win silently")
+                )
             seen.add(key.value)
             problems += _duplicate_keys(value, (*path, key.value), depth + 1)
     elif isinstance(node, yaml.SequenceNode):
@@ -164,27 +167,24 @@ def _duplicate_keys(node: yaml.Node | None, path: tuple[str | int, ...], depth: 
 def _placed(problem: Problem) -> Problem:
     """A problem of the list of graders, seen from the suite. Plugins stand beside the list, not in it."""
     inner = problem.path[1:] if problem.path and isinstance(problem.path[0], int) else problem.path
-    return problem.below() if inner[:1] in (("plugins",), ("profile",)) and inner == problem.path else problem.below("graders")
+    return (
+        problem.below()
+        if inner[:1] in (("plugins",), ("profile",)) and inner == problem.path
+        else problem.below("graders")
+    )
 
 
-def _route_problems(suite: Suite, graders: Sequence[ConfiguredGrader], values: dict[str, Any]) -> list[Problem]:
+def _route_problems(suite: Suite, graders: Sequence[ConfiguredGrader]) -> list[Problem]:
     problems = []
     for grader in graders:
         if not isinstance(grader.grader, JudgeGrader):
             continue
-        place = ("graders", _place_of(grader, values), "route")
+        place = ("graders", grader.place, "route")
         for route in grader.grader.routes:
             if route not in suite.routes and not (route == DEFAULT_ROUTE and len(suite.routes) == 1):
                 suggestion = nearest(route, suite.routes) or "name it under `routes:`"
                 problems.append(Problem(place, f'there is no route "{route}"', suggestion))
     return problems
-
-
-def _place_of(grader: ConfiguredGrader, values: dict[str, Any]) -> int:
-    for number, entry in enumerate(values["graders"]):
-        if isinstance(entry, dict) and entry.get("name") == grader.name:
-            return number
-    return 0
 
 
 def _normalised_grader(grader: ConfiguredGrader) -> dict[str, Any]:

@@ -72,7 +72,9 @@ def over_allowance(manifest: Manifest, allow: Allowance) -> list[str]:
 
 def facts(manifest: Manifest) -> Iterable[str]:
     """The lines that stand below the table."""
-    parts = [f"{manifest.trajectories:,} trajectories of {manifest.records:,} records in {len(manifest.inputs):,} files"]
+    parts = [
+        f"{manifest.trajectories:,} trajectories of {manifest.records:,} records in {len(manifest.inputs):,} files"
+    ]
     if manifest.rejects:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in manifest.rejects_by_reason.items())
         parts.append(f"{manifest.rejects:,} rejected ({reasons})")

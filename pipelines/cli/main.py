@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
-from graders.errors import ConfigError
-from pipelines.cli.exit_codes import BAD_USAGE
+from graders.errors import ConfigError, nearest
+from pipelines.cli.exit_codes import BAD_USAGE, DONE, INTERRUPTED
 
 #: Verb → one line of help. Each is the module `pipelines.cli.<verb>` (dashes as underscores) with `add_arguments` and `execute`.
 VERBS = {
@@ -26,30 +28,69 @@ VERBS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code (see `pipelines.cli.exit_codes`)."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(prog="gradebeam", description="Grade LLM agents' logs in bulk.")
-    parser.add_argument("--version", action="store_true", help="print the version and exit")
-    commands = parser.add_subparsers(dest="verb", metavar="COMMAND")
+    given, beam_options = _parted(list(sys.argv[1:] if arguments is None else arguments))
     called = next((word for word in given if not word.startswith("-")), None)
-    for verb, text in VERBS.items():
-        command = commands.add_parser(verb, help=text, description=text[0].upper() + text[1:] + ".")
-        if verb == called:
-            importlib.import_module(f"pipelines.cli.{verb.replace('-', '_')}").add_arguments(command)
-    options = parser.parse_args(given)
+    if called is not None and called not in VERBS:
+        suggestion = nearest(called, VERBS) or f"there are {', '.join(VERBS)}"
+        print(f'gradebeam: there is no command "{called}" ({suggestion})', file=sys.stderr)
+        return BAD_USAGE
+    parser = _parser(called)
+    options, left = parser.parse_known_args(given)
+    if len(left) == 1 and getattr(options, "query", "") is None and not left[0].startswith("-"):
+        options.query = left.pop()  # argparse gives up on an optional positional at the first option
+    if left:
+        parser.error(f"unknown arguments: {' '.join(left)}")
+    options.beam = beam_options
     if options.version:
         from pipelines.versions import code_version
 
         print(f"gradebeam {code_version()}")
-        return 0
+        return DONE
     if options.verb is None:
         parser.print_help()
         return BAD_USAGE
     try:
-        return int(importlib.import_module(f"pipelines.cli.{options.verb.replace('-', '_')}").execute(options))
+        code = int(_module(options.verb).execute(options))
+        sys.stdout.flush()
+        return code
     except ConfigError as error:
-        for problem in error.problems:
-            print(f"gradebeam {options.verb}: {problem}", file=sys.stderr)
+        print("\n".join(_lines(error, options.verb)), file=sys.stderr)
         return BAD_USAGE
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+    except (
+        BrokenPipeError
+    ):  # the reader has had enough (`| head`); what is left unwritten must not be tried again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _lines(error: ConfigError, verb: str) -> list[str]:
+    from pipelines.suite_file import SuiteError
+
+    if isinstance(error, SuiteError):
+        return error.rendered()
+    return [f"gradebeam {verb}: {problem}" for problem in error.problems]
+
+
+def _parted(given: list[str]) -> tuple[list[str], list[str]]:
+    """Our own arguments, and what stands after `--` for Beam. Only `run` passes options on."""
+    if "--" not in given or given[0] != "run":
+        return given, []
+    cut = given.index("--")
+    return given[:cut], given[cut + 1 :]
+
+
+def _parser(called: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="gradebeam", description="Grade LLM agents' logs in bulk.")
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = parser.add_subparsers(dest="verb", metavar="COMMAND")
+    for verb, text in VERBS.items():
+        command = commands.add_parser(verb, help=text, description=text[0].upper() + text[1:] + ".")
+        if verb == called:
+            _module(verb).add_arguments(command)
+    return parser
+
+
+def _module(verb: str) -> Any:
+    return importlib.import_module(f"pipelines.cli.{verb.replace('-', '_')}")

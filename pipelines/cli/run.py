@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 
-from pipelines.cli.exit_codes import BAD_USAGE, DONE, INTERRUPTED, OVER_ALLOWANCE
-from pipelines.cli.tables import aligned
+from pipelines.cli.exit_codes import BAD_USAGE, DONE, INTERNAL_FAILURE, INTERRUPTED, OVER_ALLOWANCE
+from pipelines.cli.tables import print_table
 from pipelines.commit.committing import read_manifest
 from pipelines.plan import RunPlan
+from pipelines.preflight import check_access
 from pipelines.progress import Progress
-from pipelines.running import RunRequest, already_committed, make_plan
+from pipelines.running import RunRequest, already_committed, make_plan, places
 from pipelines.suite_file import SuiteError, load_suite
 from pipelines.summary import facts, over_allowance, summary_rows
 from schemas.manifest import Manifest
@@ -21,12 +23,21 @@ from schemas.suite import Allowance
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument("suite", help="the suite file (YAML)")
-    parser.add_argument("--input", nargs="+", action="extend", default=[], metavar="GLOB", help="read these instead of the suite's input")
+    parser.add_argument(
+        "--input",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="GLOB",
+        help="read these instead of the suite's input",
+    )
     parser.add_argument("--output", metavar="DIR", help="write the tables here instead of the suite's output.path")
     parser.add_argument("--run-id", metavar="ID", help="name of the run (default: a hash of suite, inputs and code)")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    parser.add_argument("--refresh-judges", action="store_true", help="ask judges again instead of using cached verdicts")
-    parser.add_argument("beam", nargs="*", metavar="-- BEAM OPTIONS", help="options for Beam, after `--`")
+    parser.add_argument(
+        "--refresh-judges", action="store_true", help="ask judges again instead of using cached verdicts"
+    )
+    parser.usage = f"{parser.prog} SUITE [options] [-- Beam options]"
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -36,34 +47,45 @@ def execute(options: argparse.Namespace) -> int:
     except SuiteError as error:
         print("\n".join(error.rendered()), file=sys.stderr)
         return BAD_USAGE
-    from pipelines.local_runner import run_pipeline, runner_name
+    from pipelines.runners import choose_runner, run_pipeline
 
     request = RunRequest(tuple(options.input), options.output, options.run_id, options.refresh_judges)
-    plan = make_plan(loaded, request, runner_name(options.beam))
+    runner = choose_runner(options.beam)
+    runner.check(places(loaded, request))
+    plan = make_plan(loaded, request, runner.name)
     manifest = already_committed(plan)
     if manifest is not None:
         _say(options, f"run {plan.run_id} is committed already; nothing to do")
         _report(options, plan, manifest)
         return DONE
+    check_access(plan)
     try:
         with Progress(plan, options.quiet):
-            run_pipeline(plan, options.beam)
+            run_pipeline(plan, runner)
     except KeyboardInterrupt:
-        print("interrupted: nothing is committed; the same command goes on from the blocks that are done", file=sys.stderr)
+        print(
+            "interrupted: nothing is committed; the same command goes on from the blocks that are done", file=sys.stderr
+        )
         sys.stderr.flush()
         os._exit(INTERRUPTED)  # the runner's threads would hold the process until their blocks are done
-    except Exception:
+    except Exception as error:
         if already_committed(plan) is None:
-            raise
-        _say(options, f"run {plan.run_id} was committed by another process meanwhile")
+            traceback.print_exc()
+            print(_failure(error), file=sys.stderr)
+            return INTERNAL_FAILURE
+        _say(options, f"run {plan.run_id} was committed by another process meanwhile ({type(error).__name__} here)")
     manifest = read_manifest(plan.output, plan.run_id)
+    if manifest is None and not runner.waits:
+        _say(options, f"run {plan.run_id} is handed to {runner.name}; it is committed when {plan.commit_uri} is there")
+        return DONE
     if manifest is None:
         raise RuntimeError(f"the pipeline ended without a commit of {plan.run_id}")
     return _report(options, plan, manifest)
 
 
 def _report(options: argparse.Namespace, plan: RunPlan, manifest: Manifest) -> int:
-    _say(options, aligned(*summary_rows(manifest)))
+    if not options.quiet:
+        print_table(*summary_rows(manifest))
     for line in facts(manifest):
         _say(options, line)
     _say(options, f"run {manifest.run_id}, {manifest.wall_seconds:.1f} s, tables in {plan.output}")
@@ -71,6 +93,15 @@ def _report(options: argparse.Namespace, plan: RunPlan, manifest: Manifest) -> i
     for line in exceeding:
         print(f"over the allowance: {line}", file=sys.stderr)
     return OVER_ALLOWANCE if exceeding else DONE
+
+
+def _failure(error: BaseException) -> str:
+    """The last word on a failed pipeline: runners wrap the fault in pages of their own frames."""
+    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return (
+        f"gradebeam run: failed: {lines[-1].strip()}\n"
+        "nothing is committed; the same command goes on from the blocks that are done"
+    )
 
 
 def _say(options: argparse.Namespace, text: str) -> None:

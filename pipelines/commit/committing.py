@@ -31,7 +31,7 @@ def commit(plan: RunPlan, results: Sequence[BlockResult], published: Sequence[Pu
     manifest = build_manifest(plan, results, published)
     _check_rows(manifest, results)
     if not storage.create_if_absent(
-        plan.commit_uri, orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
+        plan.commit_uri, orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE)
     ):
         winner = read_manifest(plan.output, plan.run_id)
         assert winner is not None
@@ -105,9 +105,9 @@ def build_manifest(plan: RunPlan, results: Sequence[BlockResult], published: Seq
         judge_calls=sum(result.judge_calls for result in results),
         cost_usd=Decimal(sum(result.cost_nano_usd for result in results)).scaleb(-9),
     )
-    tables["graders"].append(_write_table(plan, "graders", _graders_table(plan, counts)))
-    tables["runs"].append(_write_table(plan, "runs", _runs_table(plan, manifest, totals, finished)))
-    return manifest
+    small = {"graders": _graders_table(plan, counts), "runs": _runs_table(plan, manifest, totals, finished)}
+    written = {name: [_write_table(plan, name, table)] for name, table in small.items()}
+    return manifest.model_copy(update={"tables": {**tables, **written}})
 
 
 def _grader_statuses(

@@ -1,0 +1,1 @@
+"""The containers: one module a log format, found by `pipelines.formats.detection`."""

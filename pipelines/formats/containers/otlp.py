@@ -1,0 +1,110 @@
+"""Container `otlp`: OTLP JSON export requests (`resourceSpans`), as the collector's file exporter and SDKs write them.
+
+A trace is spread over lines and files, and its root comes last: spans are grouped by trace. Ids in hex, base64 or all zeros, enum names,
+integers as text and the older `instrumentationLibrarySpans` are read. Log records and metrics are skipped by rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pipelines.formats.container import Container, Normalised, SourceRecord, piece
+from pipelines.formats.spans.assemble import assemble
+from pipelines.formats.spans.attributes import span_of
+from pipelines.formats.spans.model import Span
+from pipelines.formats.spans.wire import hex_id, nanoseconds, plain_attributes, status_of
+from pipelines.formats.values import dict_of, list_of
+
+NO_SPANS = "export_request_without_spans"
+_REQUEST_KEYS = (
+    "resourceSpans",
+    "resource_spans",
+    "resourceLogs",
+    "resource_logs",
+    "resourceMetrics",
+    "resource_metrics",
+)
+
+
+class Otlp(Container):
+    """OTLP export requests."""
+
+    name = "otlp"
+    grouping = "key"
+    order = 30
+
+    def detect(self, value: Any) -> str | None:
+        """`resourceSpans`, or a lone `scopeSpans`."""
+        if type(value) is dict:
+            for key in (*_REQUEST_KEYS, "scopeSpans", "scope_spans"):
+                if type(value.get(key)) is list:
+                    return f"`{key}` is a list, as in OTLP export requests"
+        return None
+
+    def pieces(self, record: SourceRecord) -> Iterable[SourceRecord]:
+        """Its spans, each with its resource."""
+        found = list(_spans(dict_of(record.value)))
+        if not found:
+            return (record,)
+        return [piece(record, index, len(found), value) for index, value in enumerate(found)]
+
+    def key(self, record: SourceRecord) -> str | None:
+        """The trace; a span without a trace id stands alone."""
+        span = dict_of(record.value).get("span")
+        return hex_id(_get(span, "traceId", "trace_id")) if type(span) is dict else None
+
+    def normalise(self, records: Sequence[SourceRecord]) -> Normalised:
+        """The trajectories of one trace's spans."""
+        spans: list[Span] = []
+        result = Normalised()
+        for record in self.expanded(records):
+            if type(dict_of(record.value).get("span")) is dict:
+                spans.append(_read(record))
+            else:
+                result.skip(NO_SPANS)
+        if spans:
+            result.add(assemble(spans, self.name))
+        return result
+
+
+def _spans(request: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    groups = _get(request, "resourceSpans", "resource_spans")
+    for group in list_of(groups) if groups is not None else [request]:
+        if type(group) is not dict:
+            continue
+        resource = plain_attributes(dict_of(group.get("resource")).get("attributes"))
+        for scope in list_of(_get(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")):
+            for span in list_of(dict_of(scope).get("spans")):
+                if type(span) is dict:
+                    yield {"span": span, "resource": resource}
+
+
+def _read(record: SourceRecord) -> Span:
+    raw = record.value["span"]
+    events = [
+        {"name": event.get("name"), "attributes": plain_attributes(event.get("attributes"))}
+        for event in list_of(raw.get("events"))
+        if type(event) is dict
+    ]
+    span_id = hex_id(_get(raw, "spanId", "span_id"))
+    return span_of(
+        record,
+        hex_id(_get(raw, "traceId", "trace_id")) or record.address,
+        span_id or "",
+        hex_id(_get(raw, "parentSpanId", "parent_span_id")),
+        str(raw.get("name") or ""),
+        nanoseconds(_get(raw, "startTimeUnixNano", "start_time_unix_nano")),
+        nanoseconds(_get(raw, "endTimeUnixNano", "end_time_unix_nano")),
+        status_of(raw.get("status")),
+        plain_attributes(raw.get("attributes")),
+        events,
+        record.value.get("resource"),
+    )
+
+
+def _get(value: dict[str, Any], *keys: str) -> Any:
+    for key in keys:
+        if key in value:
+            return value[key]
+    return None

@@ -1,0 +1,41 @@
+"""Dialect 5: messages of the OpenTelemetry GenAI conventions: `{role, parts: [{type, content…}]}`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.formats.dialects.content import Block, ContentReader, block_type, text_of
+from pipelines.formats.dialects.conversation import Conversation, role_of
+from pipelines.formats.dialects.openai_chat import error_sign
+
+PART_TYPES = frozenset(
+    {"text", "tool_call", "tool_call_response", "reasoning", "blob", "file", "uri", "server_tool_call", "thinking"}
+)
+
+
+def add_message(item: dict[str, Any], conversation: Conversation, flags: tuple[str, ...] = ()) -> None:
+    """Append one message; the parts of a tool's message are its results."""
+    role = role_of(item.get("role"), conversation)
+    reader = ContentReader(conversation, "user" if role == "tool" else role, item, None, flags)
+    parts = item.get("parts")
+    if role == "tool" and not any(
+        isinstance(part, dict) and "response" in str(part.get("type")) for part in parts or ()
+    ):
+        conversation.result(text_of(parts, conversation), item.get("id"), None, None, flags)
+        return
+    reader.read(parts)
+    reader.finish([])
+
+
+@block_type("tool_call_response", "server_tool_call_response")
+def _response(block: Block, reader: ContentReader) -> None:
+    value = next(
+        (block[key] for key in ("response", "result", "content", "output") if block.get(key) is not None), None
+    )
+    reader.add_result(text_of(value, reader.conversation), block.get("id"), block.get("name"), error_sign(block))
+
+
+@block_type("server_tool_call")
+def _server_call(block: Block, reader: ContentReader) -> None:
+    arguments = block.get("arguments") if block.get("arguments") is not None else block.get("server_tool_call")
+    reader.add_call(block.get("name"), arguments, block.get("id"))

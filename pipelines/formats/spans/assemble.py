@@ -1,0 +1,233 @@
+"""Trajectories of one trace's spans, in whatever order they came.
+
+A span whose parent is missing stands as a root, so a late root loses nothing. Model calls and tool calls belong to the nearest agent span
+above them. An agent under another agent is a sub-agent, a trajectory of its own with `parent_id`, where the outer agent makes model calls
+of its own or started it through a tool; otherwise the two are one run. Usage is summed over the innermost model calls only: wrappers
+repeat it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+
+from pipelines.formats.build import Facts, trajectory
+from pipelines.formats.container import Normalised
+from pipelines.formats.dialects.conversation import Conversation
+from pipelines.formats.spans.model import AGENT, LLM, TOOL, Span
+from pipelines.formats.spans.talk import conversation_of
+from pipelines.formats.usage import total_usage
+from pipelines.formats.values import integer
+from schemas.trajectory import Event, Trajectory, Usage
+
+DUPLICATE_SPAN = "duplicate_span"
+NOT_AN_AGENT_TRACE = "trace_without_model_tool_or_agent_spans"
+MISSING_ROOT = "missing_root_span"
+ROOT_OUTPUT = "root_output"
+CONTENT_NOT_CAPTURED = "content_not_captured"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def assemble(spans: Sequence[Span], source_format: str) -> Normalised:
+    """The trajectories of one trace: the root's first, then its sub-agents'. Every span counts as one record."""
+    result = Normalised()
+    by_id: dict[str, Span] = {}
+    for span in spans:
+        if span.span_id and span.span_id in by_id:
+            result.skip(DUPLICATE_SPAN)
+        else:
+            by_id[span.span_id or f"#{len(by_id)}"] = span
+    own = sorted(by_id.values(), key=_place)
+    if not any(span.kind in (LLM, TOOL, AGENT) for span in own) and not any(_holds_io(span) for span in own):
+        result.skip(NOT_AN_AGENT_TRACE, len(own))
+        return result
+    parents = _parents(own, by_id)
+    owners = _owners(own, parents)
+    roots = [span for span in own if id(span) not in parents]
+    members: dict[int, list[Span]] = {}
+    heads: dict[int, Span | None] = {}
+    for span in own:
+        owner = owners[id(span)]
+        key = id(owner) if owner is not None else 0
+        members.setdefault(key, []).append(span)
+        heads[key] = owner
+    for key, group in members.items():
+        head = heads[key]
+        made = _one(group, head, roots, parents, owners, source_format)
+        result.trajectories.append(made)
+    result.records_used += len(own)
+    result.trajectories.sort(key=lambda item: item.parent_id is not None)
+    return result
+
+
+def _place(span: Span) -> tuple[int, str, int, str]:
+    start = span.start if span.start is not None else 0
+    length = (span.end or start) - start
+    return start, span.order, -length, span.span_id
+
+
+def _holds_io(span: Span) -> bool:
+    return span.add_input is not None and span.add_input(Conversation())
+
+
+def _parents(own: list[Span], by_id: dict[str, Span]) -> dict[int, Span]:
+    """Each span's parent where it is there; a parent that is its own descendant is none."""
+    parents: dict[int, Span] = {}
+    for span in own:
+        parent = by_id.get(span.parent_id) if span.parent_id else None
+        seen = parent
+        while seen is not None and seen is not span:
+            seen = parents.get(id(seen))
+        if parent is not None and seen is None:
+            parents[id(span)] = parent
+    return parents
+
+
+def _owners(own: list[Span], parents: dict[int, Span]) -> dict[int, Span | None]:
+    """The sub-agent's span that each span belongs to; None for the root run."""
+    nearest: dict[int, Span | None] = {}
+
+    def agent_of(span: Span) -> Span | None:
+        chain = []
+        step: Span | None = span
+        while step is not None and id(step) not in nearest:
+            chain.append(step)
+            if step.kind == AGENT:
+                break
+            step = parents.get(id(step))
+        found = step if step is not None and step.kind == AGENT else nearest.get(id(step)) if step is not None else None
+        for passed in chain:
+            nearest[id(passed)] = found
+        return found
+
+    calling = {id(agent_of(span)) for span in own if span.kind == LLM}
+    separate: set[int] = set()
+    for span in own:
+        if span.kind != AGENT:
+            continue
+        above = parents.get(id(span))
+        under_tool = False
+        while above is not None and above.kind != AGENT:
+            under_tool = under_tool or above.kind == TOOL
+            above = parents.get(id(above))
+        if above is not None and id(span) in calling and (under_tool or id(above) in calling):
+            separate.add(id(span))
+    owners: dict[int, Span | None] = {}
+    for span in own:
+        step = agent_of(span)
+        while step is not None and id(step) not in separate:
+            above = parents.get(id(step))
+            step = agent_of(above) if above is not None else None
+        owners[id(span)] = step
+    return owners
+
+
+def _one(
+    group: list[Span],
+    head: Span | None,
+    roots: list[Span],
+    parents: dict[int, Span],
+    owners: dict[int, Span | None],
+    source_format: str,
+) -> Trajectory:
+    root = head or _main_root(roots)
+    wrappers = _wrappers(group, parents)
+    calls = [span for span in group if span.kind == LLM and id(span) not in wrappers]
+    outer = [span for span in group if span.kind == LLM and id(span) in wrappers]
+    tools = [span for span in group if span.kind == TOOL]
+    talk = conversation_of(calls, outer, tools, root, _wrapped(calls, wrappers, parents))
+    facts = Facts(
+        id=root.trace_id if head is None else f"{root.trace_id}:{head.span_id}",
+        group_id=next((span.session for span in [root, *group] if span.session), None),
+        parent_id=None if head is None else _parent_id(head, parents, owners),
+        usage=_usage(calls, outer, group, root),
+        model=next((span.model for span in [*calls, *outer] if span.model), None),
+        agent=root.agent or next((span.agent for span in group if span.agent), None),
+        outcome=_outcome(root, calls),
+        reference=next((span.reference for span in [root, *group] if span.reference is not None), None),
+        native_scores=[score for span in group for score in span.scores] or None,
+        metadata=dict(sorted(root.metadata.items())),
+        size=sum(span.record.size for span in group),
+    )
+    starts = [span.start for span in group if span.start]
+    if starts:
+        facts.time = _EPOCH + timedelta(microseconds=min(starts) // 1000)
+    output, _ = talk.final_output()
+    if output is None and root.add_output is not None:
+        from_root = Conversation()
+        if root.add_output(from_root):
+            facts.output = from_root.final_output()[0]
+            facts.output_rule = ROOT_OUTPUT if facts.output is not None else None
+    if head is None and root.parent_id:
+        talk.issue(MISSING_ROOT)
+    for span in group:
+        for issue in span.record.issues:
+            talk.issue(issue)
+        if span.is_error:
+            talk.events.append(Event("error", span.error_type or span.name, span.error_text))
+    if not any(message.text for message in talk.messages):
+        talk.issue(CONTENT_NOT_CAPTURED)
+    first = min((span.record for span in group), key=lambda record: (record.uri, record.offset, record.ordinal))
+    return trajectory(first, source_format, talk, facts)
+
+
+def _main_root(roots: list[Span]) -> Span:
+    """The root that has no parent at all, else the first of those whose parent is missing; the agent's among several."""
+    true = [span for span in roots if not span.parent_id] or roots
+    return next((span for span in true if span.kind == AGENT), true[0])
+
+
+def _wrappers(group: list[Span], parents: dict[int, Span]) -> set[int]:
+    """Model-call spans that have another model call below them."""
+    wrappers: set[int] = set()
+    for span in group:
+        if span.kind == LLM:
+            above = parents.get(id(span))
+            while above is not None and id(above) not in wrappers:
+                if above.kind == LLM:
+                    wrappers.add(id(above))
+                above = parents.get(id(above))
+    return wrappers
+
+
+def _wrapped(calls: list[Span], wrappers: set[int], parents: dict[int, Span]) -> dict[int, Span]:
+    """The nearest model-call span above each model call that is the only one below it."""
+    above_of: dict[int, Span] = {}
+    counts: dict[int, int] = {}
+    for call in calls:
+        above = parents.get(id(call))
+        while above is not None and id(above) not in wrappers:
+            above = parents.get(id(above))
+        if above is not None:
+            above_of[id(call)] = above
+            counts[id(above)] = counts.get(id(above), 0) + 1
+    return {key: above for key, above in above_of.items() if counts[id(above)] == 1}
+
+
+def _usage(calls: list[Span], outer: list[Span], group: list[Span], root: Span) -> Usage:
+    start = root.start if root.start else min((span.start for span in group if span.start), default=None)
+    end = root.end if root.end else max((span.end for span in group if span.end), default=None)
+    latency = integer((end - start) // 1_000_000) if start is not None and end is not None else None
+    told = [span.usage for span in calls if span.usage is not None and span.usage != Usage()]
+    if not told:
+        told = [span.usage for span in outer if span.usage is not None and span.usage != Usage()][:1]
+    if not told and root.usage is not None:
+        told = [root.usage]
+    return total_usage(told, latency)
+
+
+def _outcome(root: Span, calls: list[Span]) -> str | None:
+    if root.is_error:
+        return "error"
+    if calls and calls[-1].is_error:
+        return "error"
+    if calls and calls[-1].finish is not None:
+        return calls[-1].finish
+    return "ok" if root.is_error is False else None
+
+
+def _parent_id(head: Span, parents: dict[int, Span], owners: dict[int, Span | None]) -> str:
+    above = parents.get(id(head))
+    owner = owners.get(id(above)) if above is not None else None
+    return head.trace_id if owner is None else f"{owner.trace_id}:{owner.span_id}"

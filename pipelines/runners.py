@@ -1,0 +1,78 @@
+"""Running a pipeline: Beam's local runner by default, any other by its options."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.options.pipeline_options import (
+    DirectOptions,
+    GoogleCloudOptions,
+    PipelineOptions,
+    SetupOptions,
+    StandardOptions,
+)
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.runner import PipelineResult
+
+from pipelines.graph import GradeRun
+from pipelines.plan import RunPlan
+from pipelines.runner_options import LOCAL, check_runner, is_given, parsed_options, runner_name
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A runner and its checked options."""
+
+    name: str
+    options: PipelineOptions
+
+    @property
+    def waits(self) -> bool:
+        """Whether the launcher stays until the job is done. That of a template must not: there is no job yet, or not ours."""
+        standard = self.options.view_as(StandardOptions)
+        return not (standard.no_wait_until_finish or self.options.view_as(GoogleCloudOptions).template_location)
+
+    def check(self, places: Sequence[str]) -> None:
+        """Whether the runner has all that it needs for a run that reads from and writes to some places (paths, globs, URIs).
+
+        Raises:
+            ConfigError: naming everything that it lacks.
+        """
+        check_runner(self.options, places)
+
+
+def choose_runner(beam_arguments: Sequence[str]) -> Runner:
+    """The runner that the words after `--` name, with our defaults: all cores locally, and no pickled main session.
+
+    From here on this process reads stores with the same options: inputs are matched and commits looked up before the pipeline starts.
+
+    Raises:
+        ConfigError: an option that Beam does not know, or a value that is none.
+    """
+    options = parsed_options(beam_arguments)
+    options.view_as(SetupOptions).save_main_session = False
+    direct = options.view_as(DirectOptions)
+    if not is_given(beam_arguments, "--direct_running_mode"):
+        direct.direct_running_mode = "multi_threading"
+    if not is_given(beam_arguments, "--direct_num_workers"):
+        direct.direct_num_workers = os.cpu_count() or 1
+    FileSystems.set_options(options)
+    return Runner(runner_name(options), options)
+
+
+def run_pipeline(plan: RunPlan, runner: Runner) -> None:
+    """Run the graph, to its end where the runner waits. The commit is the graph's last step: nobody has to stay for it."""
+    result = start(plan, runner)
+    if runner.waits:
+        result.wait_until_finish()
+
+
+def start(plan: RunPlan, runner: Runner) -> PipelineResult:
+    """Build the graph and hand it to the runner."""
+    pipeline = beam.Pipeline(FnApiRunner() if runner.name == LOCAL else runner.name, options=runner.options)
+    pipeline | "GradeRun" >> GradeRun(plan)
+    return pipeline.run()
