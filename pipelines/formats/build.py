@@ -47,6 +47,19 @@ class Facts:
     """Bytes of all records that went in; None for those of the one record."""
 
 
+class Ordinals:
+    """Numbers the trajectories that come of the same record, where several may begin in one."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, int, int], int] = {}
+
+    def of(self, record: SourceRecord) -> int:
+        """0 for the first trajectory of a record, 1 for the next, and so on."""
+        key = (record.uri, record.offset, record.ordinal)
+        self._seen[key] = self._seen.get(key, -1) + 1
+        return self._seen[key]
+
+
 def trajectory(
     record: SourceRecord, source_format: str, conversation: Conversation, facts: Facts, ordinal: int = 0
 ) -> Trajectory:

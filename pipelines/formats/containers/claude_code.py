@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.formats.build import Facts, trajectory
+from pipelines.formats.build import Facts, Ordinals, trajectory
 from pipelines.formats.container import Container, Normalised, SourceRecord, reject
 from pipelines.formats.containers.unknown import unknown_detail
 from pipelines.formats.dialects import normalise_message
@@ -19,7 +19,7 @@ from pipelines.formats.dialects.conversation import Conversation
 from pipelines.formats.usage import total_usage, usage_of
 from pipelines.formats.values import cost, dict_of, id_text, list_of, string_of
 from schemas.reject import RejectReason
-from schemas.trajectory import Event, ToolResult, Usage
+from schemas.trajectory import Event, ToolResult, Trajectory, Usage
 
 HOUSEKEEPING = "session_event_without_message"
 DUPLICATE = "duplicate_uuid"
@@ -93,8 +93,9 @@ class ClaudeCode(Container):
                 result.skip(ABANDONED, int(line.counted))
         kept = [line for line in lines if line.uuid not in abandoned]
         result.records_used += sum(line.counted for line in kept)
+        ordinals = Ordinals()
         for session in _sessions(kept):
-            result.trajectories.append(session.trajectory(self.name))
+            result.trajectories.append(session.trajectory(self.name, ordinals))
         return result
 
 
@@ -170,7 +171,7 @@ class _Session:
     agent_id: str | None
     lines: list[_Line] = field(default_factory=list)
 
-    def trajectory(self, source_format: str) -> Any:
+    def trajectory(self, source_format: str, ordinals: Ordinals) -> Trajectory:
         talk = Conversation()
         usage: dict[str, Usage] = {}
         places: dict[str, int] = {}
@@ -227,7 +228,8 @@ class _Session:
             key: str(first[key]) for key in sorted(_METADATA) if type(first.get(key)) is str and first[key]
         }
         facts.size = sum(line.record.size for line in self.lines)
-        return trajectory(self.lines[0].record, source_format, talk, facts)
+        first_record = self.lines[0].record
+        return trajectory(first_record, source_format, talk, facts, ordinals.of(first_record))
 
 
 def _sessions(lines: list[_Line]) -> list[_Session]:

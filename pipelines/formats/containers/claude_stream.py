@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pipelines.formats.build import Facts, trajectory
+from pipelines.formats.build import Facts, Ordinals, trajectory
 from pipelines.formats.container import Container, Normalised, SourceRecord, reject
 from pipelines.formats.containers.claude_code import add_assistant, add_user
 from pipelines.formats.containers.unknown import unknown_detail
@@ -16,7 +16,7 @@ from pipelines.formats.dialects.conversation import Conversation
 from pipelines.formats.usage import total_usage, usage_of
 from pipelines.formats.values import cost, dict_of, id_text, integer, list_of, string_of
 from schemas.reject import RejectReason
-from schemas.trajectory import Event, Usage
+from schemas.trajectory import Event, Trajectory, Usage
 
 CONTROL = "control_or_partial_event"
 RESULT_FIELD = "result_field"
@@ -63,7 +63,8 @@ class ClaudeStream(Container):
                 result.records_used += 1
             else:
                 result.skip(CONTROL)
-        result.trajectories = [run.trajectory(self.name) for run in runs.values()]
+        ordinals = Ordinals()
+        result.trajectories = [run.trajectory(self.name, ordinals) for run in runs.values()]
         return result
 
 
@@ -77,11 +78,11 @@ class _Run:
         self.places: dict[str, int] = {}
         self.size = 0
 
-    def trajectory(self, source_format: str) -> Any:
+    def trajectory(self, source_format: str, ordinals: Ordinals) -> Trajectory:
         if self.facts.usage == Usage():
             self.facts.usage = total_usage(self.usage.values())
         self.facts.size = self.size
-        return trajectory(self.record, source_format, self.talk, self.facts)
+        return trajectory(self.record, source_format, self.talk, self.facts, ordinals.of(self.record))
 
 
 def _of_frame(frame: dict[str, Any]) -> dict[str, Any]:

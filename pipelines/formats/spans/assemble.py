@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 
-from pipelines.formats.build import Facts, trajectory
+from pipelines.formats.build import Facts, Ordinals, trajectory
 from pipelines.formats.container import Normalised
 from pipelines.formats.dialects.conversation import Conversation
 from pipelines.formats.spans.model import AGENT, LLM, TOOL, Span
@@ -52,9 +52,10 @@ def assemble(spans: Sequence[Span], source_format: str) -> Normalised:
         key = id(owner) if owner is not None else 0
         members.setdefault(key, []).append(span)
         heads[key] = owner
+    ordinals = Ordinals()
     for key, group in members.items():
         head = heads[key]
-        made = _one(group, head, roots, parents, owners, source_format)
+        made = _one(group, head, roots, parents, owners, source_format, ordinals)
         result.trajectories.append(made)
     result.records_used += len(own)
     result.trajectories.sort(key=lambda item: item.parent_id is not None)
@@ -130,6 +131,7 @@ def _one(
     parents: dict[int, Span],
     owners: dict[int, Span | None],
     source_format: str,
+    ordinals: Ordinals,
 ) -> Trajectory:
     root = head or _main_root(roots)
     wrappers = _wrappers(group, parents)
@@ -169,7 +171,7 @@ def _one(
     if not any(message.text for message in talk.messages):
         talk.issue(CONTENT_NOT_CAPTURED)
     first = min((span.record for span in group), key=lambda record: (record.uri, record.offset, record.ordinal))
-    return trajectory(first, source_format, talk, facts)
+    return trajectory(first, source_format, talk, facts, ordinals.of(first))
 
 
 def _main_root(roots: list[Span]) -> Span:

@@ -115,6 +115,17 @@ def test_claude_code_sub_agents_clears_and_rewinds() -> None:
     assert result.skipped == {"abandoned_branch": 2}
 
 
+def test_a_web_export_is_one_record_of_many_lines() -> None:
+    lines = [
+        line("1", None, "user", "q"),
+        line("2", "1", "user", "<command-name>/clear</command-name>"),
+        line("3", "2", "user", "r"),
+    ]
+    result = normalise(ClaudeCode(), {"loglines": lines})
+    assert [made.input for made in result.trajectories] == ["q", "r"]
+    assert len({made.trajectory_uid for made in result.trajectories}) == 2
+
+
 def test_a_reminder_before_the_users_words_is_a_message_of_its_own() -> None:
     text = "<system-reminder>be good</system-reminder>\n<system-reminder>x</system-reminder>the question"
     (made,) = normalise(ClaudeCode(), line("1", None, "user", text)).trajectories

@@ -302,3 +302,26 @@ def test_braintrust_rows_amend_one_another() -> None:
         '[{"name":"exact","value":1.0}]',
     )
     assert result.records_used == 3
+
+
+def test_agents_inside_one_record_have_uids_of_their_own() -> None:
+    def span(own: str, parent: str | None, kind: str, **more: str) -> dict[str, Any]:
+        attributes = {
+            "mlflow.spanType": json.dumps(kind),
+            **{key.replace("__", "."): json.dumps(value) for key, value in more.items()},
+        }
+        return {
+            "span_id": own,
+            "parent_span_id": parent,
+            "name": own,
+            "start_time_unix_nano": 10**18 + ord(own),
+            "attributes": attributes,
+        }
+
+    spans = [
+        span("a", None, "AGENT"), span("b", "a", "CHAT_MODEL", mlflow__spanOutputs="one"), span("c", "a", "TOOL"), span("d", "c", "AGENT"),
+        span("e", "d", "CHAT_MODEL", mlflow__spanOutputs="two"),
+    ]  # fmt: skip
+    made = normalise(MlFlow(), {"info": {"trace_id": "tr"}, "data": {"spans": spans}}).trajectories
+    assert [entry.trajectory_id for entry in made] == ["tr", "tr:d"]
+    assert len({entry.trajectory_uid for entry in made}) == 2
