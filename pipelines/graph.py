@@ -8,6 +8,7 @@ from typing import Any
 import apache_beam as beam
 
 from pipelines import steps
+from pipelines.judging.step import PENDING, JudgeDoFn
 from pipelines.packing import packed
 from pipelines.plan import RunPlan
 
@@ -16,7 +17,7 @@ BUCKET_BYTES = 32 * 2**20
 
 
 @dataclass
-class GradeRun(beam.PTransform):  # type: ignore[misc]
+class GradeRun(beam.PTransform):
     """A pipeline's start → the run's id, once its commit stands."""
 
     plan: RunPlan
@@ -51,7 +52,7 @@ class GradeRun(beam.PTransform):  # type: ignore[misc]
 
 
 @dataclass
-class Blocks(beam.PTransform):  # type: ignore[misc]
+class Blocks(beam.PTransform):
     """Packed inputs → block descriptors, spread over the workers."""
 
     plan: RunPlan
@@ -77,22 +78,28 @@ class Blocks(beam.PTransform):  # type: ignore[misc]
 
 
 @dataclass
-class GradeBlocks(beam.PTransform):  # type: ignore[misc]
-    """Block descriptors → (results of blocks graded now, results reused from an earlier execution)."""
+class GradeBlocks(beam.PTransform):
+    """Block descriptors → results of blocks graded now, of an earlier execution, and blocks that wait for a provider's batch."""
 
     plan: RunPlan
 
     def expand(self, blocks: Any) -> Any:
-        """One step a grader, judges last among those that may run."""
+        """One step a grader, in the order of their dependencies."""
         read_block = beam.ParDo(steps.ReadDoFn(self.plan.for_steps())).with_output_types(steps.GradedBlock)
         read = blocks | "ReadBlock" >> read_block.with_outputs(steps.REUSED, main="loaded")
         graded = read["loaded"]
+        waiting = []
         for grader in self.plan.graders:
-            kind = "Judge" if steps.is_judge(grader) else "Grade"
-            step = beam.ParDo(steps.GradeDoFn(grader)).with_output_types(steps.GradedBlock)
-            graded = graded | f"{kind}/{grader.name}" >> step
+            if steps.is_judge(grader) and self.plan.judges is not None:
+                ask = beam.ParDo(JudgeDoFn(grader, self.plan.judges)).with_output_types(steps.GradedBlock)
+                judged = graded | f"Judge/{grader.name}" >> ask.with_outputs(PENDING, main="judged")
+                graded = judged["judged"]
+                waiting.append(judged[PENDING])
+            else:
+                step = beam.ParDo(steps.GradeDoFn(grader)).with_output_types(steps.GradedBlock)
+                graded = graded | f"Grade/{grader.name}" >> step
         written = graded | "WriteBlock" >> beam.ParDo(steps.WriteDoFn(self.plan.for_writing()))
-        return written, read[steps.REUSED]
+        return written, read[steps.REUSED], *waiting
 
 
 def _with_no_key(element: Any) -> tuple[None, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from graders.configured import ConfiguredGrader
 from pipelines import storage
+from pipelines.judging.plan import JudgePlan
 from schemas.manifest import InputFile
 from schemas.suite import Suite
 
@@ -30,7 +31,8 @@ class RunPlan:
     runner: str
     started_at: str
     """ISO 8601, UTC."""
-    refresh_judges: bool = False
+    judges: JudgePlan | None = None
+    """How judges are asked; None in a suite without any."""
 
     def for_steps(self) -> RunPlan:
         """The plan without what only the commit needs. Steps are pickled into the job, which must stay small."""
@@ -50,6 +52,11 @@ class RunPlan:
     def staging(self) -> str:
         """Where parts lie until the commit; outside the tables' folders, for readers glob those."""
         return storage.join(self.output, "_staging", self.run_id)
+
+    @property
+    def waiting_uri(self) -> str:
+        """Where a run that ended waiting for a provider's batches says so."""
+        return storage.join(self.output, "_staging", f"{self.run_id}.waiting.json")
 
     @property
     def commit_uri(self) -> str:

@@ -53,7 +53,9 @@ def _s3() -> Any:
         "secret_key": options.s3_secret_access_key,
         "session_token": options.s3_session_token,
         "region": options.s3_region_name or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"),
-        **_endpoint(options.s3_endpoint_url or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")),
+        **_endpoint(
+            options.s3_endpoint_url or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        ),
     }
     return fs.S3FileSystem(**{name: value for name, value in given.items() if value})
 

@@ -60,7 +60,7 @@ FLINK_JOB_SERVER_OPTIONS = (
 )
 
 
-class _Parser(_BeamArgumentParser):  # type: ignore[misc]
+class _Parser(_BeamArgumentParser):
     """Raises where argparse would print a page of usage and exit."""
 
     def error(self, message: str) -> NoReturn:

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import (
+    DebugOptions,
     DirectOptions,
+    FlinkRunnerOptions,
     GoogleCloudOptions,
     PipelineOptions,
+    PortableOptions,
     SetupOptions,
     StandardOptions,
+    WorkerOptions,
 )
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineResult
@@ -35,6 +39,25 @@ class Runner:
         """Whether the launcher stays until the job is done. That of a template must not: there is no job yet, or not ours."""
         standard = self.options.view_as(StandardOptions)
         return not (standard.no_wait_until_finish or self.options.view_as(GoogleCloudOptions).template_location)
+
+    @property
+    def shares_disk(self) -> bool:
+        """Whether all worker processes run on this machine."""
+        portable = self.options.view_as(PortableOptions)
+        return self.name in (LOCAL, "PrismRunner") or portable.environment_type == "LOOPBACK"
+
+    @property
+    def most_processes(self) -> int | None:
+        """Most worker processes at once, None where the options do not say: limits of judges are divided by it."""
+        if self.name == "DataflowRunner":
+            workers = self.options.view_as(WorkerOptions)
+            most = workers.max_num_workers or workers.num_workers
+            if "no_use_multiple_sdk_containers" in (self.options.view_as(DebugOptions).experiments or []):
+                return None if most is None else int(most)
+            cores = (workers.machine_type or "").rpartition("-")[2]
+            return int(most) * int(cores) if most and cores.isdigit() else None
+        parallelism = self.options.view_as(FlinkRunnerOptions).parallelism
+        return int(parallelism) if parallelism and parallelism > 0 else None
 
     def check(self, places: Sequence[str]) -> None:
         """Whether the runner has all that it needs for a run that reads from and writes to some places (paths, globs, URIs).

@@ -13,6 +13,7 @@ import orjson
 from graders.errors import ConfigError
 from pipelines import storage
 from pipelines.commit.committing import read_manifest
+from pipelines.judging.plan import judge_plan
 from pipelines.plan import RunPlan
 from pipelines.suite_file import LoadedSuite
 from pipelines.versions import code_version, library_versions
@@ -30,8 +31,17 @@ class RunRequest:
     refresh_judges: bool = False
 
 
-def make_plan(loaded: LoadedSuite, request: RunRequest, runner: str) -> RunPlan:
+def make_plan(
+    loaded: LoadedSuite, request: RunRequest, runner: str, *, shares_disk: bool = True, processes: int | None = None
+) -> RunPlan:
     """The plan of a run: its inputs matched, its id reckoned.
+
+    Args:
+        loaded: the suite.
+        request: what was asked for beyond it.
+        runner: the runner's name.
+        shares_disk: whether all worker processes see one disk.
+        processes: most worker processes at once, where they do not; None where that is unknown.
 
     Raises:
         ConfigError: nothing matches the input, or the run id is not usable.
@@ -49,9 +59,21 @@ def make_plan(loaded: LoadedSuite, request: RunRequest, runner: str) -> RunPlan:
             f'"{run_id}" is no run id: letters, digits, `_`, `-` and `.`, a letter first, at most 100', ("run_id",)
         )
     output = request.output or resolved(loaded.suite.output.path, loaded.folder)
+    root = output if storage.is_remote(output) else str(Path(storage.local_path(output)).absolute())
+    judges = judge_plan(
+        run_id,
+        root,
+        loaded.graders,
+        loaded.suite.routes,
+        max_calls=loaded.suite.limits.max_calls,
+        max_cost_usd=loaded.suite.limits.max_cost_usd,
+        refresh=request.refresh_judges,
+        distributed=not shares_disk or storage.is_remote(root),
+        processes=processes,
+    )
     return RunPlan(
         run_id=run_id,
-        output=output if storage.is_remote(output) else str(Path(storage.local_path(output)).absolute()),
+        output=root,
         suite=loaded.suite,
         suite_hash=loaded.suite_hash,
         normalised_suite=loaded.normalised,
@@ -62,7 +84,7 @@ def make_plan(loaded: LoadedSuite, request: RunRequest, runner: str) -> RunPlan:
         versions=library_versions(),
         runner=runner,
         started_at=datetime.now(timezone.utc).isoformat(),
-        refresh_judges=request.refresh_judges,
+        judges=judges if judges.routes else None,
     )
 
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import apache_beam as beam
+import orjson
 from apache_beam.metrics import Metrics
 
 from graders.configured import ConfiguredGrader
 from graders.grade_batch import GradeBatch
 from graders.grading import grade
 from graders.judges import JudgeGrader
+from graders.judges.batch_desk import BatchPending
 from pipelines import storage
 from pipelines.commit.committing import commit
 from pipelines.commit.publishing import PublishedFile, PublishTask, plan_tasks, publish
@@ -116,7 +118,9 @@ class BucketDoFn(beam.DoFn):
     def process(self, element: tuple[str, Iterable[tuple[Any, Segment, int]]]) -> Iterator[Block]:
         name, pointers = element
         listed = list(pointers)
-        segments = tuple(sorted((segment for _, segment, _ in listed), key=lambda segment: (segment.uri, segment.start)))
+        segments = tuple(
+            sorted((segment for _, segment, _ in listed), key=lambda segment: (segment.uri, segment.start))
+        )
         size = sum(share for _, _, share in listed)
         yield Block(f"bucket:{name}", "bucket", listed[0][0], size=size, segments=segments)
 
@@ -186,7 +190,12 @@ class PlanPublishingDoFn(beam.DoFn):
         self.plan = plan
 
     def process(self, element: tuple[None, Iterable[BlockResult | None]]) -> Iterator[Any]:
-        results = one_result_a_key(element[1])
+        given = list(element[1])
+        if waiting_for(given):
+            for result in given:
+                yield beam.pvalue.TaggedOutput(CHOSEN, (None, result))
+            return
+        results = one_result_a_key(given)
         for result in results:
             yield beam.pvalue.TaggedOutput(CHOSEN, (None, result))
         yield from plan_tasks(self.plan, results)
@@ -209,10 +218,20 @@ class CommitDoFn(beam.DoFn):
         self.plan = plan
 
     def process(self, element: tuple[None, dict[str, Iterable[Any]]]) -> Iterator[str]:
-        results = one_result_a_key(element[1]["results"])
+        given = list(element[1]["results"])
+        batches = waiting_for(given)
+        if batches:
+            storage.write_bytes(self.plan.waiting_uri, orjson.dumps({"batches": batches}))
+            return
+        results = one_result_a_key(given)
         inputs = sorted((file for pack in element[1]["inputs"] for file in unpacked(pack)), key=lambda file: file.uri)
         commit(replace(self.plan, inputs=tuple(inputs)), results, list(element[1]["published"]))
         yield self.plan.run_id
+
+
+def waiting_for(results: Iterable[Any]) -> list[str]:
+    """The provider's batches that blocks of the run wait for; empty where all blocks are graded."""
+    return sorted({str(batch) for result in results if isinstance(result, BatchPending) for batch in result.args})
 
 
 def one_result_a_key(results: Iterable[BlockResult | None]) -> list[BlockResult]:

@@ -192,7 +192,8 @@ def _glob_pattern(pattern: str) -> str:
     parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     pieces = re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", pattern)
     return "(?s)" + "".join(
-        parts.get(piece) or (piece.replace("[!", "[^", 1) if piece.startswith("[") and piece.endswith("]") else re.escape(piece))
+        parts.get(piece)
+        or (piece.replace("[!", "[^", 1) if piece.startswith("[") and piece.endswith("]") else re.escape(piece))
         for piece in pieces
     )
 

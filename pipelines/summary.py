@@ -31,7 +31,7 @@ def coverage(counts: GraderCounts) -> float | None:
 
 def summary_rows(manifest: Manifest) -> tuple[list[str], list[list[str]]]:
     """Header and one row a grader."""
-    header = ["grader", "pass rate", "95 % interval", "n", "fail", "scored", "error", "skipped", "coverage", "ms/1000"]
+    header = ["grader", "pass rate", "95 % interval", "n", "fail", "scored", "error", "skipped", "coverage", "µs each"]
     rows = []
     for name, grader in manifest.graders.items():
         count = grader.counts

@@ -54,6 +54,8 @@ class ToolCall:
             return {}, None
         try:
             value = json.loads(text, parse_constant=_refuse_constant)
+            if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):  # encoded twice, as some loggers do
+                value = json.loads(value, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
             return None, f"arguments are not JSON: {type(error).__name__}"
         return value, None

@@ -7,7 +7,16 @@ import os
 import sys
 import traceback
 
-from pipelines.cli.exit_codes import BAD_USAGE, DONE, INTERNAL_FAILURE, INTERRUPTED, OVER_ALLOWANCE
+from graders.judges.estimate import Estimate
+from pipelines import storage
+from pipelines.cli.exit_codes import (
+    BAD_USAGE,
+    DONE,
+    INTERNAL_FAILURE,
+    INTERRUPTED,
+    OVER_ALLOWANCE,
+    WAITING_FOR_BATCH,
+)
 from pipelines.cli.tables import print_table
 from pipelines.commit.committing import read_manifest
 from pipelines.plan import RunPlan
@@ -37,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--refresh-judges", action="store_true", help="ask judges again instead of using cached verdicts"
     )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say what the judges would take, in calls, tokens and dollars; ask nothing",
+    )
     parser.usage = f"{parser.prog} SUITE [options] [-- Beam options]"
 
 
@@ -52,7 +66,9 @@ def execute(options: argparse.Namespace) -> int:
     request = RunRequest(tuple(options.input), options.output, options.run_id, options.refresh_judges)
     runner = choose_runner(options.beam)
     runner.check(places(loaded, request))
-    plan = make_plan(loaded, request, runner.name)
+    plan = make_plan(loaded, request, runner.name, shares_disk=runner.shares_disk, processes=runner.most_processes)
+    if options.dry_run:
+        return _estimate(plan)
     manifest = already_committed(plan)
     if manifest is not None:
         _say(options, f"run {plan.run_id} is committed already; nothing to do")
@@ -78,9 +94,36 @@ def execute(options: argparse.Namespace) -> int:
     if manifest is None and not runner.waits:
         _say(options, f"run {plan.run_id} is handed to {runner.name}; it is committed when {plan.commit_uri} is there")
         return DONE
+    if manifest is None and storage.exists(plan.waiting_uri):
+        _say(options, "waiting for the provider's batches: run the same command again later")
+        return WAITING_FOR_BATCH
     if manifest is None:
         raise RuntimeError(f"the pipeline ended without a commit of {plan.run_id}")
     return _report(options, plan, manifest)
+
+
+def _estimate(plan: RunPlan) -> int:
+    from pipelines.dry_run import estimate
+
+    estimator = estimate(plan)
+    rows = [[name, *_figures(one)] for name, one in estimator.by_grader.items()]
+    print_table(
+        ["judge", "judgments", "questions", "cached", "input tokens", "output tokens at most", "USD", "USD at worst"],
+        [*rows, ["all", *_figures(estimator.total)]],
+    )
+    return DONE
+
+
+def _figures(estimated: Estimate) -> list[str]:
+    counts = (
+        estimated.judgments,
+        estimated.requests,
+        estimated.cached,
+        estimated.input_tokens,
+        estimated.max_output_tokens,
+    )
+    costs = (estimated.cost_usd, estimated.worst_cost_usd)
+    return [*(f"{count:,}" for count in counts), *("unknown" if cost is None else f"{cost:.6f}" for cost in costs)]
 
 
 def _report(options: argparse.Namespace, plan: RunPlan, manifest: Manifest) -> int:

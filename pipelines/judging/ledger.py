@@ -8,7 +8,8 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple, fields, replace
+from dataclasses import fields, replace
+from operator import attrgetter
 
 from graders.judges.limits import (
     Ask,
@@ -34,6 +35,7 @@ HEARTBEAT_SECONDS = 10.0
 #: A pace further ahead than this is left over from another time of the clock.
 STALE_AHEAD_SECONDS = 300.0
 _NAMES = [field.name for field in fields(State)]
+_VALUES = attrgetter(*_NAMES)
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS states (route TEXT PRIMARY KEY, {", ".join(f"{name} NOT NULL" for name in _NAMES)});
 CREATE TABLE IF NOT EXISTS holders (
@@ -160,7 +162,7 @@ class SqliteLedger:
 
     def _store(self, route: str, state: State) -> None:
         marks = ", ".join("?" for _ in _NAMES)
-        self._database.execute(f"INSERT OR REPLACE INTO states VALUES (?, {marks})", (route, *astuple(state)))
+        self._database.execute(f"INSERT OR REPLACE INTO states VALUES (?, {marks})", (route, *_VALUES(state)))
 
     def _hold(self, route: str, calls: int, reserved_nano: int) -> None:
         self._database.execute(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import os
+import tempfile
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from dataclasses import dataclass
 from graders.configured import ConfiguredGrader
 from graders.errors import ConfigError, Problem
 from graders.judges.cache import ReplyCache
-from graders.judges.limits import Ledger, limits_of, run_limits
+from graders.judges.limits import Ledger, Totals, limits_of, run_limits
 from graders.judges.memory_ledger import MemoryLedger
 from graders.judges.routing import share, share_of_budget, used_routes
 from graders.judges.runner import JudgeRunner
@@ -40,16 +42,22 @@ class JudgePlan:
     """Whether processes share no disk: then the limits are divided and the cache lies in the output's storage."""
 
     @property
+    def embedded(self) -> bool:
+        """Whether the cache is one file on a disk that all processes share."""
+        return not self.distributed and not storage.is_remote(self.output)
+
+    @property
     def cache_uri(self) -> str:
         """The embedded cache (of all runs of this output), or the folder of this run's segments."""
-        if self.distributed:
-            return storage.join(self.output, FOLDER, self.run_id)
-        return storage.join(self.output, FOLDER, "replies.sqlite")
+        return storage.join(self.output, FOLDER, "replies.sqlite" if self.embedded else self.run_id)
 
     @property
     def ledger_path(self) -> str:
-        """The run's ledger on a machine's disk."""
-        return storage.join(self.output, FOLDER, f"{self.run_id}.ledger.sqlite")
+        """The run's ledger on the machine's disk: beside the cache, or with the temporary files where the output is remote."""
+        name = f"{self.run_id}.ledger.sqlite"
+        if self.embedded:
+            return storage.join(self.output, FOLDER, name)
+        return os.path.join(tempfile.gettempdir(), "gradebeam-judges", name)
 
 
 def judge_plan(
@@ -107,7 +115,7 @@ def judge_plan(
 
 def open_cache(plan: JudgePlan) -> ReplyCache:
     """The cache of a plan."""
-    return SegmentCache(FolderSegments(plan.cache_uri)) if plan.distributed else SqliteCache(plan.cache_uri)
+    return SqliteCache(plan.cache_uri) if plan.embedded else SegmentCache(FolderSegments(plan.cache_uri))
 
 
 def open_ledger(plan: JudgePlan) -> Ledger:
@@ -130,6 +138,17 @@ def runner_for(plan: JudgePlan) -> JudgeRunner:
                 plan.routes, cache=open_cache(plan), ledger=open_ledger(plan), run_id=plan.run_id, refresh=plan.refresh
             )
         return _runners[key]
+
+
+def spent(plan: JudgePlan) -> Totals | None:
+    """Calls and dollars of the run so far, killed executions included; None where no ledger outlives the processes."""
+    if plan.distributed or not plan.routes:
+        return None
+    ledger = open_ledger(plan)
+    try:
+        return ledger.totals()
+    finally:
+        ledger.close()
 
 
 def close_runners() -> None:

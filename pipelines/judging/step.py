@@ -31,7 +31,7 @@ class _UnderWay:
     started: float
 
 
-class JudgeDoFn(beam.DoFn):  # type: ignore[misc]
+class JudgeDoFn(beam.DoFn):
     """GradedBlock → the same with one judge's outcomes.
 
     A block that waits for a provider's batch goes to the tag `pending`, as its BatchPending.

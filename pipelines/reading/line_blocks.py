@@ -11,7 +11,7 @@ import pyarrow as pa
 import xxhash
 
 from graders.trajectory_batch import TrajectoryBatch
-from pipelines.formats.container import Container, Normalised, SourceRecord, reject
+from pipelines.formats.container import Container, Normalised, SourceRecord, normalised_safely, reject
 from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.reading.fast_messages import FastMessages
 from pipelines.reading.lines import LineChunk, OversizeLine
@@ -176,7 +176,7 @@ def normalise_line(line: bytes, cut: bool, uri: str, offset: int, container: Con
         issues = item.issues if isinstance(item, Decoded) else ()
         record = SourceRecord(value, uri, offset, item.size, issues, item.ordinal, excerpt)
         if isinstance(item, Decoded):
-            into.add(container.normalise([record]))
+            into.add(normalised_safely(container, [record]))
         else:
             into.rejects.append(reject(record, item.reason, item.detail, container.name))
     return len(decoded)

@@ -11,7 +11,7 @@ import zstandard
 
 from graders.trajectory_batch import TrajectoryBatch
 from pipelines import storage
-from pipelines.formats.container import Container, Normalised, SourceRecord, in_order
+from pipelines.formats.container import Container, Normalised, SourceRecord, in_order, normalised_safely
 from pipelines.formats.container import reject as rejected
 from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, utf8_stream
@@ -97,7 +97,7 @@ class BlockReader:
     def _whole_file(self, block: Block, container: Container) -> LoadedBlock:
         items = list(self.records(block))
         records = [item for item in items if isinstance(item, SourceRecord)]
-        normalised = container.normalise(records)
+        normalised = normalised_safely(container, records)
         normalised.rejects += [item for item in items if isinstance(item, Reject)]
         return _from_normalised(block, block.key, normalised, len(items), block.size)
 
@@ -115,9 +115,9 @@ class BlockReader:
         normalised = Normalised()
         alone = groups.pop(None, [])
         for record in in_order(alone):
-            normalised.add(container.normalise([record]))
+            normalised.add(normalised_safely(container, [record]))
         for key in sorted(groups, key=str):
-            normalised.add(container.normalise(in_order(groups[key])))
+            normalised.add(normalised_safely(container, in_order(groups[key])))
         normalised.rejects += rejects
         count = len(alone) + len(rejects) + sum(len(records) for records in groups.values())
         yield _from_normalised(block, block.key, normalised, count, block.size)
@@ -128,7 +128,7 @@ class BlockReader:
             if isinstance(item, Reject):
                 normalised.rejects.append(item)
             else:
-                normalised.add(container.normalise([item]))
+                normalised.add(normalised_safely(container, [item]))
         return _from_normalised(block, key, normalised, len(items), sum(_size(item) for item in items))
 
     def _decoded(self, block: Block, file: BinaryIO) -> Iterator[SourceRecord | Reject]:
@@ -155,13 +155,19 @@ class BlockReader:
 def spill(records: Iterable[SourceRecord | Reject], container: Container, buckets: int) -> dict[int, bytes]:
     """Records by bucket of their key, packed for the disk: the records of one key all go to one bucket, from wherever they are read."""
     packed: dict[int, list[tuple[str | None, SourceRecord | Reject]]] = {}
-    for item in records:
+    pieces = (part for item in records for part in _parts(item, container))
+    for item in pieces:
         key = container.key(item) if isinstance(item, SourceRecord) else None
         place = key if key is not None else f"{_uri(item)}#{_offset(item)}"
         digest = hashlib.blake2b(place.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         packed.setdefault(int.from_bytes(digest, "big") % buckets, []).append((key, item))
     compress = zstandard.ZstdCompressor(level=1).compress
     return {bucket: compress(pickle.dumps(items, protocol=5)) for bucket, items in packed.items()}
+
+
+def _parts(item: SourceRecord | Reject, container: Container) -> Iterable[SourceRecord | Reject]:
+    """The pieces of a record that may belong to several trajectories; from here on a piece counts as a record."""
+    return container.pieces(item) if isinstance(item, SourceRecord) else (item,)
 
 
 def read_segment(uri: str, start: int, length: int) -> list[tuple[str | None, SourceRecord | Reject]]:

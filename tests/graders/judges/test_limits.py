@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 import pytest
@@ -45,7 +46,7 @@ def _granted_at(limits: Limits, asks: list[int], seconds: float) -> list[tuple[f
     return granted
 
 
-def _most_in_a_minute(calls: list[tuple[float, float]]) -> float:
+def _most_in_a_minute(calls: Sequence[tuple[float, float]]) -> float:
     return max(sum(amount for at, amount in calls if start <= at < start + 60) for start, _ in calls)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -66,7 +67,7 @@ def test_problems_are_found_before_the_run() -> None:
 def test_limits_are_divided_and_never_rounded_up() -> None:
     whole = route(URL, max_concurrency=10, requests_per_minute=10, max_calls=7, max_cost_usd=3)
     part = share({"r": whole}, 3)["r"]
-    assert (part.max_concurrency, part.max_calls, part.max_cost_usd) == (3, 2, 1)
+    assert (part.max_concurrency, part.max_calls, part.max_cost_usd) == (3, 2, Decimal(1))
     assert part.requests_per_minute == pytest.approx(10 / 3)
     assert share({"r": route(URL)}, 1_000)["r"].max_concurrency == 1
     assert share_of_budget(10, 9.0, 3) == (3, 3.0)

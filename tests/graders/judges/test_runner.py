@@ -24,7 +24,7 @@ def test_a_judgment_over_http() -> None:
     assert (row.status, row.native_score, row.attempts, row.cached) == (Status.PASS, 1.0, 1, False)
     assert (row.judge_route, row.judge_model, row.judge_response_id) == ("default", "fake-1", "chatcmpl-1")
     assert (row.input_tokens, row.output_tokens, row.cached_input_tokens, row.cost_usd) == (100, 20, 40, COST)
-    assert (totals.calls, totals.cost_usd, totals.unsettled_usd) == (1, COST, 0)
+    assert (totals.calls, totals.cost_usd, totals.unsettled_usd) == (1, COST, Decimal(0))
     body = server.seen[0].body
     assert server.seen[0].path == "/v1/chat/completions"
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("fake", 0.0, 500)

@@ -56,7 +56,7 @@ def test_a_run_waits_is_picked_up_and_costs_half(tmp_path: Path) -> None:
             again = graded(runner, trajectories(10))
     assert Counter(row.status for row in rows) == {Status.PASS: 10}
     assert {(row.attempts, row.cost_usd, row.cached) for row in rows} == {(1, HALF_COST, False)}
-    assert (totals.calls, totals.cost_usd, totals.unsettled_usd) == (10, 10 * HALF_COST, 0)
+    assert (totals.calls, totals.cost_usd, totals.unsettled_usd) == (10, 10 * HALF_COST, Decimal(0))
     assert {row.cached for row in again} == {True}
     assert provider.single_calls == 0
     marks = next(iter(provider.batches.values()))["metadata"]

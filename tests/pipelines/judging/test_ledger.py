@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import time
+from decimal import Decimal
 from pathlib import Path
 
 from graders.judges.limits import Ask, Granted, Limits, Refused, Settlement, Wait
@@ -75,7 +76,11 @@ def test_counts_outlive_the_process_of_a_run(tmp_path: Path) -> None:
     second = SqliteLedger(path, {"r": Limits(max_calls=2)}, Limits(max_cost_nano=1_000))
     assert second.admit("r", Ask(1)) == Refused("max_calls")
     second.release("batch", Settlement(0, 42))
-    assert (second.totals().calls, second.totals().cost_usd * 10**9, second.totals().unsettled_usd) == (2, 45, 0)
+    assert (second.totals().calls, second.totals().cost_usd * 10**9, second.totals().unsettled_usd) == (
+        2,
+        Decimal(45),
+        Decimal(0),
+    )
 
 
 def test_a_pause_and_an_old_clock(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.graders.judges.fault_server import GOOD, FaultServer, Response, completion
+from tests.graders.judges.fault_server import GOOD, FaultServer, Response, Seen, completion
 
 IN_FLIGHT = 64
 
@@ -25,8 +25,13 @@ def _start(
 
 @pytest.mark.parametrize("kind", ["embedded", "distributed"])
 def test_a_killed_run_repeats_no_more_than_what_was_in_flight(tmp_path: Path, kind: str) -> None:
-    per_second: list[float] = []
-    server = FaultServer(lambda seen: per_second.append(seen.at) or Response(body=completion(GOOD), delay=0.05))
+    arrivals: list[float] = []
+
+    def answer(seen: Seen) -> Response:
+        arrivals.append(seen.at)
+        return Response(body=completion(GOOD), delay=0.05)
+
+    server = FaultServer(answer)
     server.keep_requests = False
     with server:
         first = _start(server, tmp_path, 2_000, kind)
@@ -40,7 +45,7 @@ def test_a_killed_run_repeats_no_more_than_what_was_in_flight(tmp_path: Path, ki
         assert 900 <= before < 2_000
         second = _start(server, tmp_path, 2_000, kind)
         result = json.loads(second.communicate(timeout=240)[0])
-    unflushed = 0 if kind == "embedded" else sum(died - 2.0 <= at <= died for at in per_second)
+    unflushed = 0 if kind == "embedded" else sum(died - 2.0 <= at <= died for at in arrivals)
     assert result["pass"] == 2_000
     assert result["attempts"] == server.calls - before
     assert server.calls - 2_000 <= IN_FLIGHT + unflushed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from graders.errors import ConfigError
 from graders.grade_batch import GradeBatch
 from graders.judges.batch_desk import BatchPending
 from graders.trajectory_batch import TrajectoryBatch
-from pipelines.judging.plan import JudgePlan, close_runners, judge_plan
+from pipelines.judging.plan import JudgePlan, close_runners, judge_plan, spent
 from pipelines.judging.step import PENDING, JudgeDoFn
 from schemas.routes import RouteConfig
 from tests.graders.judges.examples import LLM_SCORE
@@ -93,6 +94,18 @@ def test_every_block_comes_out_with_the_judges_outcomes(tmp_path: Path) -> None:
     assert all((outcome.status == 0).all() for _, outcome in done)
     assert (pending, server.calls) == ([], 30)
     assert (tmp_path / "_judges" / "replies.sqlite").exists()
+    close_runners()
+    totals = spent(_plan(tmp_path, route(server.url)))
+    assert totals is not None
+    assert (totals.calls, totals.cost_usd) == (30, 30 * Decimal("0.000360"))
+
+
+def test_where_the_state_lies() -> None:
+    local = _plan(Path("out"), route("http://127.0.0.1:1/v1"))
+    remote = judge_plan("r_1", "gs://bucket/out", [JUDGE], {"only": route("http://127.0.0.1:1/v1")})
+    assert (local.cache_uri, local.ledger_path) == ("out/_judges/replies.sqlite", "out/_judges/r_1.ledger.sqlite")
+    assert remote.cache_uri == "gs://bucket/out/_judges/r_1"
+    assert remote.ledger_path.endswith("gradebeam-judges/r_1.ledger.sqlite")
 
 
 def test_blocks_that_wait_for_a_batch_are_told_apart(tmp_path: Path) -> None:
