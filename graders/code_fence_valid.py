@@ -8,9 +8,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-import sqlglot
 from pydantic import Field
-from sqlglot.errors import SqlglotError
 
 from graders.code_blocks import CodeBlock, code_blocks
 from graders.errors import ConfigError, Problem, nearest
@@ -63,7 +61,7 @@ class CodeFenceValid(ScopedTextGrader[CodeFenceConfig]):
 
     def __init__(self, config: CodeFenceConfig) -> None:
         super().__init__(config)
-        known = {dialect.value for dialect in sqlglot.Dialects if dialect.value}
+        known = set() if config.sql_dialect is None else _sql_dialects()
         if config.sql_dialect is not None and config.sql_dialect not in known:
             suggestion = nearest(config.sql_dialect, known) or "one of " + ", ".join(sorted(known))
             problem = Problem(("sql_dialect",), f'unknown dialect "{config.sql_dialect}"', suggestion)
@@ -133,7 +131,16 @@ def _python_problem(code: str) -> str | None:
     return None
 
 
+def _sql_dialects() -> set[str]:
+    import sqlglot  # takes a third of a second, which only suites with SQL should pay
+
+    return {dialect.value for dialect in sqlglot.Dialects if dialect.value}
+
+
 def _sql_problem(code: str, dialect: str | None) -> str | None:
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
     try:
         statements = sqlglot.parse(code, read=dialect)
     except SqlglotError as problem:

@@ -79,7 +79,7 @@ def _before_lowering(text: str, lowered_offset: int) -> int:
 
 def _contains_lowered(chunk: TextArray, needle: str) -> pa.BooleanArray:
     wanted = needle.lower()
-    if chunk.all_ascii():
+    if chunk.all_ascii:
         return pc.match_substring(pc.ascii_lower(chunk.array), wanted)
     found = pc.match_substring(pc.utf8_lower(chunk.array), wanted)
     special = np.asarray(pc.match_substring_regex(chunk.array, _CONTEXT_DEPENDENT).fill_null(False))
@@ -92,7 +92,7 @@ def _contains_lowered(chunk: TextArray, needle: str) -> pa.BooleanArray:
 
 
 def _contains_folded(chunk: TextArray, needle: str) -> pa.BooleanArray:
-    if chunk.all_ascii():
+    if chunk.all_ascii:
         lowest = [min(charset.points(members)) for members in _folded(needle)]
         if any(point > 0x7F for point in lowest):
             return pa.array(np.zeros(len(chunk), np.bool_), pa.bool_(), mask=~chunk.present())

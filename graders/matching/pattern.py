@@ -179,16 +179,20 @@ class Pattern:
         if self._program is None:
             codes = np.where(texts.present(), _CODES[PATTERN_SIZE], 0).astype(np.uint8)
             return _Verdicts(texts, spans, codes).finished()
-        lengths = texts.lengths()
+        lengths = texts.lengths
         longest = int(lengths.max())
         form = self._one_form_for_all(texts, longest)
         if form is not None and not spans:
             return MatchArray(linear.match(form, texts.array))
         verdicts = _Verdicts(texts, spans, (lengths > self.limits.subject_bytes) * np.uint8(_CODES[SUBJECT_SIZE]))
         left = verdicts.open_rows()
+        early = self._program.forms is not None and self._program.forms.needs.ascii_words
+        if early:
+            self._sieve(texts, left, ~texts.ascii_rows)
         for kind, form, rows in self._linear_rows(texts, lengths, left):
             self._run_linear(verdicts, form, rows, kind)
             left[rows] = False
+        self._sieve(texts, left, texts.ascii_rows if early else left)
         self._backtrack(verdicts, np.flatnonzero(left), stopped_keep_match=False)
         if spans:
             self._backtrack(verdicts, verdicts.rows_without_span(), stopped_keep_match=True)
@@ -200,7 +204,8 @@ class Pattern:
         forms = self._program.forms
         if forms is None or forms.needs.final_newline or forms.needs.plain_line_ends:
             return None
-        kind = TextKind(ascii=forms.needs.ascii and texts.all_ascii(), final_newline=False)
+        in_ascii = forms.needs.ascii and texts.all_ascii
+        kind = TextKind(in_ascii, final_newline=False, ascii_words=in_ascii)
         form = forms.forms.get(kind)
         return form if form and longest <= min(form.most_bytes, self.limits.subject_bytes) else None
 
@@ -209,15 +214,17 @@ class Pattern:
     ) -> Iterator[tuple[TextKind, linear.LinearForm, npt.NDArray[np.int64]]]:
         assert self._program is not None
         forms = self._program.forms
-        if forms is None:
+        if forms is None or not forms.forms:
             return
         nothing = np.zeros(len(texts), np.bool_)
-        in_ascii = texts.ascii_rows() if forms.needs.ascii else nothing
+        in_ascii = texts.ascii_rows if forms.needs.ascii else nothing
         ended = texts.ends_with_newline() if forms.needs.final_newline else nothing
+        told_apart = forms.needs.ascii_words and forms.general_reach() < int(lengths.max())
+        plain = texts.ascii_word_rows(left) if told_apart else in_ascii
         allowed = left & ~texts.has_other_line_ends() if forms.needs.plain_line_ends else left
         for kind, form in forms.forms.items():
-            mask = allowed & (in_ascii == kind.ascii) & (ended == kind.final_newline) & (lengths <= form.most_bytes)
-            rows = np.flatnonzero(mask)
+            mask = allowed & (in_ascii == kind.ascii) & (ended == kind.final_newline) & (plain == kind.ascii_words)
+            rows = np.flatnonzero(mask & (lengths <= form.most_bytes))
             if len(rows):
                 yield kind, form, rows
 
@@ -232,11 +239,20 @@ class Pattern:
         if not verdicts.spans_wanted or not self._program.forms.needs.spans or kind.final_newline:
             return
         hits = rows[matched.astype(np.bool_)]
-        hits = hits[texts.lengths()[hits] <= form.most_bytes_for_spans]
+        hits = hits[texts.lengths[hits] <= form.most_bytes_for_spans]
         if len(hits):
-            starts, ends = linear.byte_spans(form, texts.rows(hits))
-            verdicts.starts[hits] = texts.code_points(hits, starts)
-            verdicts.ends[hits] = texts.code_points(hits, ends)
+            spans = linear.byte_spans(form, texts.rows(hits))
+            verdicts.starts[hits], verdicts.ends[hits] = texts.code_points(hits, *spans)
+
+    def _sieve(self, texts: TextArray, left: Mask, among: Mask) -> None:
+        """Take the rows from `left` that are `among` those asked for and certainly do not match."""
+        assert self._program is not None
+        form = self._program.forms.sieve if self._program.forms is not None else None
+        if form is None:
+            return
+        rows = np.flatnonzero(left & among & (texts.lengths <= form.most_bytes))
+        if len(rows):
+            left[rows] = np.asarray(linear.match(form, texts.rows(rows)))
 
     def _backtrack(self, verdicts: _Verdicts, rows: npt.NDArray[np.int64], *, stopped_keep_match: bool) -> None:
         if not len(rows):
@@ -385,7 +401,9 @@ def _program(
 ) -> _Program:
     if forms is None or not forms.forms:
         why = reason if forms is None else next(iter(forms.reasons.values()))
-        return _Program(None, backtracking, "backtracking", f"all texts: {why}")
+        if forms is not None and forms.sieve is not None:
+            why += " (those first pass a wider pattern in RE2)"
+        return _Program(forms, backtracking, "backtracking", f"all texts: {why}")
     exceptions = [f"{_described(kind, forms)}: {why}" for kind, why in forms.reasons.items()]
     for kind, form in forms.forms.items():
         if form.most_bytes < limits.subject_bytes:
@@ -401,6 +419,8 @@ def _program(
 
 def _described(kind: TextKind, forms: LinearForms) -> str:
     words = ["ASCII texts" if kind.ascii else "non-ASCII texts"] if forms.needs.ascii else ["texts"]
+    if forms.needs.ascii_words and not kind.ascii:
+        words.append("without word characters beyond ASCII" if kind.ascii_words else "with word characters beyond it")
     if forms.needs.final_newline:
         words.append("that end with a newline" if kind.final_newline else "that do not end with a newline")
     return " ".join(words)

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from graders.matching import charset
 from graders.matching.charset import CharSet
+from graders.matching.other_words import simplifies
 from graders.matching.syntax import (
     Anchor,
     Capture,
@@ -46,10 +47,17 @@ class OnlyBacktracking(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TextKind:
-    """What is known of the texts that a form is for: all ASCII, and whether they end with a newline."""
+    """What is known of the texts that a form is for.
+
+    Attributes:
+        ascii: all their characters are ASCII.
+        final_newline: whether they end with a newline.
+        ascii_words: all their word characters (of Unicode, as `regex` has them) are ASCII.
+    """
 
     ascii: bool
     final_newline: bool
+    ascii_words: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,17 @@ class Needs:
     final_newline: bool
     plain_line_ends: bool
     spans: bool
+    ascii_words: bool = False
+
+    def kinds(self) -> list[TextKind]:
+        """The kinds of texts that have to be told apart."""
+        ends = (False, True) if self.final_newline else (False,)
+        scripts = [(False, False)]
+        if self.ascii_words:
+            scripts.insert(0, (False, True))
+        if self.ascii:
+            scripts.insert(0, (True, True))
+        return [TextKind(ascii, end, ascii_words) for ascii, ascii_words in scripts for end in ends]
 
 
 def needs(root: Node) -> Needs:
@@ -67,6 +86,7 @@ def needs(root: Node) -> Needs:
 
     `ascii`: the ASCII form differs from the general one. `final_newline`: so does the form for texts that end with a
     newline. `plain_line_ends`: RE2 may see no text with CR, U+2028 or U+2029. `spans`: RE2's span would also be right.
+    `ascii_words`: the form for texts without word characters beyond ASCII differs from the general one.
     """
     nodes = list(walk(root))
     anchors = {node.anchor for node in nodes if isinstance(node, Position)}
@@ -77,6 +97,8 @@ def needs(root: Node) -> Needs:
         final_newline=bool(anchors & {Anchor.FINAL_END, Anchor.LINE_START_INNER}),
         plain_line_ends=bool(anchors & _LINE_ANCHORS.keys()),
         spans=Anchor.KEEP not in anchors and all(widths(loop.item)[0] > 0 for loop in loops),
+        ascii_words=Anchor.UNICODE_WORD in anchors
+        or any(isinstance(node, Chars) and simplifies(node.members) for node in nodes),
     )
 
 
@@ -140,6 +162,8 @@ class _Writer:
             return _EVERYWHERE[anchor]
         if anchor in _LINE_ANCHORS:
             return _LINE_ANCHORS[anchor]
+        if anchor is Anchor.UNICODE_WORD and self.kind.ascii_words:
+            return r"\b"
         if anchor in _ONLY_IN_ASCII:
             if not self.kind.ascii:
                 raise OnlyBacktracking(r"\B, or a Unicode \b, has no linear form outside ASCII")

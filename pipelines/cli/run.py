@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import traceback
@@ -61,6 +62,7 @@ def execute(options: argparse.Namespace) -> int:
     except SuiteError as error:
         print("\n".join(error.rendered()), file=sys.stderr)
         return BAD_USAGE
+    logging.getLogger().addFilter(_is_not_about_bigquery)
     from pipelines.runners import choose_runner, run_pipeline
 
     request = RunRequest(tuple(options.input), options.output, options.run_id, options.refresh_judges)
@@ -124,6 +126,11 @@ def _figures(estimated: Estimate) -> list[str]:
     )
     costs = (estimated.cost_usd, estimated.worst_cost_usd)
     return [*(f"{count:,}" for count in counts), *("unknown" if cost is None else f"{cost:.6f}" for cost in costs)]
+
+
+def _is_not_about_bigquery(record: logging.LogRecord) -> bool:
+    """Beam warns on import that its BigQuery clients are not installed; nothing here uses them."""
+    return not str(record.msg).startswith("apitools not found")
 
 
 def _report(options: argparse.Namespace, plan: RunPlan, manifest: Manifest) -> int:

@@ -50,7 +50,9 @@ def test_the_best_threshold_and_its_ties() -> None:
     best = best_threshold(scored, present=4.0)
     assert best is not None
     assert (best.threshold, best.agreement, best.present) == (3.0, 0.8, 4.0)
-    assert best_threshold([(0.0, True), (1.0, True)], None).threshold == 0.0  # type: ignore[union-attr]
+    lenient = best_threshold([(0.0, True), (1.0, True)], None)
+    assert lenient is not None
+    assert lenient.threshold == 0.0
     assert best_threshold([], 1.0) is None
 
 
@@ -125,12 +127,12 @@ def test_labels_are_read_strictly() -> None:
 
 
 def _committed(folder: Path) -> None:
-    scores = [
+    scores: list[dict[str, object]] = [
         {"grader_name": "tone", "trajectory_uid": f"u{n}", "trajectory_id": f"t{n}", "native_score": float(n % 3),
          "status": "pass" if n % 3 else "fail", "run_id": "r_1"}
         for n in range(30)
     ]  # fmt: skip
-    rows = {
+    rows: dict[str, list[dict[str, object]]] = {
         "scores": scores,
         "graders": [{"run_id": "r_1", "grader_name": "tone", "score_kind": "llm", "threshold": 1.0}],
         "runs": [{"run_id": "r_1", "finished_at": datetime(2026, 11, 30, tzinfo=timezone.utc)}],

@@ -117,7 +117,7 @@ def test_nine_of_ten_patterns_of_practice_are_linear_up_to_100_kb() -> None:
         assert program is not None
         if program.forms is None:
             continue
-        kinds = [kind for kind in program.forms.distinct() if kind.ascii or not program.forms.needs.ascii]
+        kinds = [kind for kind in program.forms.needs.kinds() if kind.ascii or not program.forms.needs.ascii]
         forms = [program.forms.forms.get(kind) for kind in kinds]
         never_needed_a_worker += all(form is not None and form.most_bytes >= len(text) for form in forms)
     assert never_needed_a_worker >= 90

@@ -23,9 +23,7 @@ graders:
 """
 
 
-def test_every_problem_with_its_line_and_a_suggestion(
-    gradebeam: Command, suite_file: Callable[[str], Path]
-) -> None:
+def test_every_problem_with_its_line_and_a_suggestion(gradebeam: Command, suite_file: Callable[[str], Path]) -> None:
     path = suite_file(WRONG)
     code, out, err = gradebeam("check", path)
     assert (code, out) == (2, "")
@@ -61,9 +59,7 @@ def test_every_problem_with_its_line_and_a_suggestion(
         ("input:\n  fields: {outptu: $.x}\ngraders:\n  - {type: contains, texts: [a]}", 2, "outptu"),
     ],
 )  # fmt: skip
-def test_one_problem(
-    gradebeam: Command, suite_file: Callable[[str], Path], text: str, line: int, message: str
-) -> None:
+def test_one_problem(gradebeam: Command, suite_file: Callable[[str], Path], text: str, line: int, message: str) -> None:
     path = suite_file(text)
     code, _, err = gradebeam("check", path)
     assert code == 2
@@ -71,7 +67,9 @@ def test_one_problem(
 
 
 def test_a_plugin_that_cannot_be_imported(gradebeam: Command, suite_file: Callable[[str], Path]) -> None:
-    code, _, err = gradebeam("check", suite_file("plugins: [no_such_module]\ngraders:\n  - {type: contains, texts: [a]}"))
+    code, _, err = gradebeam(
+        "check", suite_file("plugins: [no_such_module]\ngraders:\n  - {type: contains, texts: [a]}")
+    )
     assert code == 2
     assert 'the plugin "no_such_module" can\'t be imported' in err
 

@@ -31,7 +31,11 @@ def test_running_again_does_nothing(gradebeam: Command, graded: Path) -> None:
 
 
 def test_quiet_prints_nothing(gradebeam: Command, graded: Path) -> None:
-    assert gradebeam("run", EXAMPLES / "tickets.yaml", "--output", graded, "--run-id", "tickets", "--quiet") == (0, "", "")
+    assert gradebeam("run", EXAMPLES / "tickets.yaml", "--output", graded, "--run-id", "tickets", "--quiet") == (
+        0,
+        "",
+        "",
+    )
 
 
 def test_several_inputs_then_beam_options(

@@ -28,7 +28,10 @@ def test_a_table(gradebeam: Command, graded: Path) -> None:
 def test_csv(gradebeam: Command, graded: Path) -> None:
     code, out, _ = gradebeam("sql", graded, "--csv", RATES)
     assert code == 0
-    assert list(csv.reader(io.StringIO(out))) == [["grader_name", "passed", "n"], *[[str(c) for c in row] for row in ROWS]]
+    assert list(csv.reader(io.StringIO(out))) == [
+        ["grader_name", "passed", "n"],
+        *[[str(c) for c in row] for row in ROWS],
+    ]
 
 
 def test_json(gradebeam: Command, graded: Path) -> None:
@@ -103,7 +106,11 @@ def test_wrong_sql_and_no_folder_are_exit_2(gradebeam: Command, graded: Path) ->
     code, out, err = gradebeam("sql", graded, "SELEC 1")
     assert (code, out) == (2, "")
     assert "SELEC" in err
-    assert gradebeam("sql", "no-such-folder", "SELECT 1") == (2, "", 'gradebeam sql: there is no folder "no-such-folder"\n')
+    assert gradebeam("sql", "no-such-folder", "SELECT 1") == (
+        2,
+        "",
+        'gradebeam sql: there is no folder "no-such-folder"\n',
+    )
 
 
 def test_without_a_query_statements_come_from_standard_input(
