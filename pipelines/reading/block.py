@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipelines.formats.container import Container
-from pipelines.reading.compression import Compression
+from pipelines.formats.transports.sniffing import Compression
 from schemas.reject import RejectReason
 
 BlockKind = Literal["lines", "documents", "array", "parquet", "csv", "zip", "bucket", "unreadable"]

@@ -1,4 +1,4 @@
-"""Compressed inputs as plain byte streams, told by their first bytes and never by their name."""
+"""Compressed inputs as plain byte streams. Which compression it is, `pipelines.formats.transports.sniffing` tells."""
 
 from __future__ import annotations
 
@@ -6,29 +6,19 @@ import bz2
 import gzip
 import lzma
 import zlib
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, cast
 
 import zstandard
 
-Compression = Literal["none", "gzip", "zstd", "bzip2", "xz"]
-
-_MAGIC: tuple[tuple[bytes, Compression], ...] = (
-    (b"\x1f\x8b", "gzip"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\x00", "xz"),
-)
+from pipelines.formats.transports.sniffing import Compression
 
 #: What the decompressors raise for damaged or cut input.
 CORRUPT = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, ValueError)
 
 
-def compression_of(head: bytes) -> Compression:
-    """The compression of a file that begins with `head` (6 bytes are enough)."""
-    for magic, name in _MAGIC:
-        if head.startswith(magic):
-            return name
-    return "none"
+def is_damage(error: BaseException) -> bool:
+    """Whether one of `CORRUPT` speaks of the data. An error of the system (no permission, a lost connection) has a number and does not."""
+    return not (isinstance(error, OSError) and error.errno is not None)
 
 
 def decompressed(file: BinaryIO, compression: Compression) -> BinaryIO:

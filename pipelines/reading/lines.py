@@ -63,11 +63,17 @@ def lines_of_stream(
     pending = bytearray()
     while end is None or offset < end:
         room = chunk_bytes if end is None else min(chunk_bytes, end - offset)
-        while len(pending) < room:
-            piece = file.read(max(min(_PIECE, room - len(pending)), 1))
-            if not piece:
-                break
-            pending += piece
+        try:
+            while len(pending) < room:
+                piece = read_some(file, max(min(_PIECE, room - len(pending)), 1))
+                if not piece:
+                    break
+                pending += piece
+        except Exception:  # damaged data: what came before it is whole
+            kept = bytes(pending[: pending.rfind(b"\n") + 1])
+            if kept:
+                yield LineChunk(kept, offset)
+            raise
         if not pending:
             return
         cut = pending.rfind(b"\n") + 1 if len(pending) >= room else len(pending)
@@ -87,6 +93,12 @@ def lines_of_stream(
         del pending[:cut]
         yield LineChunk(data, offset, reaches_end=not data.endswith(b"\n"))
         offset += len(data)
+
+
+def read_some(file: BinaryIO, size: int) -> bytes:
+    """At most `size` bytes, at least one unless the stream has ended. Of a damaged archive it gives all that comes before the damage."""
+    read_once = getattr(file, "read1", None)
+    return bytes(file.read(size) if read_once is None else read_once(size))
 
 
 def _skip_line(file: BinaryIO, offset: int, end: int | None) -> int | None:

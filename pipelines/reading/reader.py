@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, TypeVar
 
 import zstandard
 
@@ -16,7 +16,7 @@ from pipelines.formats.container import reject as rejected
 from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, utf8_stream
 from pipelines.reading.block import Block
-from pipelines.reading.compression import CORRUPT, decompressed
+from pipelines.reading.compression import CORRUPT, decompressed, is_damage
 from pipelines.reading.line_blocks import empty_batch, load_lines, oversize_reject
 from pipelines.reading.lines import CHUNK_BYTES, LineChunk, OversizeLine, lines_of_range, lines_of_stream
 from pipelines.reading.loaded import LoadedBlock
@@ -27,6 +27,11 @@ from schemas.trajectory_batch import to_record_batch
 
 #: A piece of a block that is no line chunk holds at most this many records.
 _PIECE_RECORDS = 20_000
+_Item = TypeVar("_Item")
+
+
+def _nothing_is_done(key: str) -> bool:
+    return False
 
 
 class BlockReader:
@@ -36,59 +41,51 @@ class BlockReader:
         self.config = config
         self.hash_seed = hash_seed
 
-    def load(self, block: Block, is_done: Any = None) -> Iterator[LoadedBlock]:
+    def load(self, block: Block, is_done: Callable[[str], bool] = _nothing_is_done) -> Iterator[LoadedBlock]:
         """The pieces of a block, each with a key of its own.
 
         Args:
             block: what to read.
             is_done: says of a piece's key whether an earlier execution finished it; such a piece is not normalised again, and not given.
         """
-        done = is_done or (lambda key: False)
         container = block.container
         if block.kind == "unreadable" or container is None:
             yield self._unreadable(block)
         elif block.kind == "bucket":
-            yield from self._bucket(block, container, done)
+            yield from self._bucket(block, container, is_done)
         elif container.grouping == "file":
-            if not done(block.key):
+            if not is_done(block.key):
                 yield self._whole_file(block, container)
         elif block.kind == "lines":
-            yield from self._lines(block, container, done)
+            yield from self._lines(block, container, is_done)
         else:
-            yield from self._records(block, container, done)
+            yield from self._records(block, container, is_done)
 
     def records(self, block: Block) -> Iterator[SourceRecord | Reject]:
         """The decoded records of a block, one by one. Damage in the middle of a file ends it with a reject."""
         with storage.open_read(block.uri) as file:
-            try:
-                yield from self._decoded(block, file)
-            except CORRUPT as error:
-                yield _corrupt(block, block.start, error)
+            yield from _until_damage(block, self._decoded(block, file))
 
-    def _lines(self, block: Block, container: Container, done: Any) -> Iterator[LoadedBlock]:
-        offset = block.start
+    def _lines(self, block: Block, container: Container, done: Callable[[str], bool]) -> Iterator[LoadedBlock]:
         with storage.open_read(block.uri) as file:
-            try:
-                for chunk in self._chunks(block, file):
-                    key = _piece_key(block, chunk.offset)
-                    offset = chunk.offset
-                    if done(key):
-                        continue
-                    if isinstance(chunk, OversizeLine):
-                        yield _rejected(block, key, [oversize_reject(block.uri, chunk, container)], 1, chunk.size)
-                    else:
-                        yield load_lines(key, block.uri, chunk, container, self.hash_seed, self.config.max_record_bytes)
-            except CORRUPT as error:
-                key = _piece_key(block, offset) + "-damage"
-                if not done(key):
-                    yield _rejected(block, key, [_corrupt(block, offset, error)], 1, 0)
+            for chunk in _until_damage(block, self._chunks(block, file)):
+                offset = chunk.source_offset if isinstance(chunk, Reject) else chunk.offset
+                key = _piece_key(block, offset) + ("-damage" if isinstance(chunk, Reject) else "")
+                if done(key):
+                    continue
+                if isinstance(chunk, Reject):
+                    yield _rejected(block, key, [chunk], 1, 0)
+                elif isinstance(chunk, OversizeLine):
+                    yield _rejected(block, key, [oversize_reject(block.uri, chunk, container)], 1, chunk.size)
+                else:
+                    yield load_lines(key, block.uri, chunk, container, self.hash_seed, self.config.max_record_bytes)
 
     def _chunks(self, block: Block, file: BinaryIO) -> Iterator[LineChunk | OversizeLine]:
         if block.compression == "none" and block.encoding == "utf-8":
             return lines_of_range(file, block.start, block.end, self.config.max_record_bytes)
         return lines_of_stream(_plain(block, file), 0, None, self.config.max_record_bytes)
 
-    def _records(self, block: Block, container: Container, done: Any) -> Iterator[LoadedBlock]:
+    def _records(self, block: Block, container: Container, done: Callable[[str], bool]) -> Iterator[LoadedBlock]:
         for number, piece in enumerate(_pieces(self.records(block))):
             key = f"{block.key}-{number:06d}"
             if not done(key):
@@ -101,7 +98,7 @@ class BlockReader:
         normalised.rejects += [item for item in items if isinstance(item, Reject)]
         return _from_normalised(block, block.key, normalised, len(items), block.size)
 
-    def _bucket(self, block: Block, container: Container, done: Any) -> Iterator[LoadedBlock]:
+    def _bucket(self, block: Block, container: Container, done: Callable[[str], bool]) -> Iterator[LoadedBlock]:
         if done(block.key):
             return
         groups: dict[str | None, list[SourceRecord]] = {}
@@ -150,6 +147,23 @@ class BlockReader:
         reason, detail = block.problem or (RejectReason.UNKNOWN_FORMAT, "its format is not known")
         rejects = [Reject(block.uri, 0, "", reason, detail, "", block.size)]
         return _rejected(block, block.key, rejects, 1, block.size)
+
+
+def _until_damage(block: Block, items: Iterator[_Item]) -> Iterator[_Item | Reject]:
+    """The items up to where the file's data is damaged, then a reject that says so. Faults of plain text are faults of ours, and raised."""
+    offset = block.start
+    while True:
+        try:
+            item = next(items)
+        except StopIteration:
+            return
+        except CORRUPT as error:
+            if (block.compression == "none" and block.kind not in ("zip", "parquet")) or not is_damage(error):
+                raise
+            yield _corrupt(block, offset, error)
+            return
+        offset = getattr(item, "offset", offset)
+        yield item
 
 
 def spill(records: Iterable[SourceRecord | Reject], container: Container, buckets: int) -> dict[int, bytes]:

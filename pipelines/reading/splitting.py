@@ -15,8 +15,8 @@ from pipelines.formats.detection import container_by_name, detect
 from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, sniff_file, utf8_stream
 from pipelines.reading.block import Block
-from pipelines.reading.compression import CORRUPT, decompressed
-from pipelines.reading.lines import CHUNK_BYTES
+from pipelines.reading.compression import CORRUPT, decompressed, is_damage
+from pipelines.reading.lines import CHUNK_BYTES, read_some
 from pipelines.reading.parquet_rows import parquet_records
 from schemas.manifest import InputFile
 from schemas.reject import RejectReason
@@ -45,6 +45,8 @@ def file_format(file: InputFile, config: InputConfig) -> FileFormat:
     try:
         return _file_format(file, config)
     except CORRUPT as error:
+        if not is_damage(error):
+            raise
         problem = (RejectReason.CORRUPT_FILE, f"{file.uri} can't be read: {type(error).__name__}")
         return FileFormat(Block(file.uri, "unreadable", None, size=file.size, problem=problem), problem[1])
 
@@ -137,9 +139,15 @@ def _first(records: Any, count: int = _SAMPLE_RECORDS) -> Iterator[Any]:
 
 
 def _read_up_to(stream: BinaryIO, size: int) -> bytes:
-    pieces = []
+    """The first bytes of a stream; of a damaged one those before the damage, if there are any."""
+    pieces: list[bytes] = []
     while size > 0:
-        piece = stream.read(size)
+        try:
+            piece = read_some(stream, size)
+        except CORRUPT as error:
+            if not pieces or not is_damage(error):
+                raise
+            break
         if not piece:
             break
         pieces.append(piece)

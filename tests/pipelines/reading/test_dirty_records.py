@@ -146,3 +146,18 @@ def test_duplicates_may_be_graded(tmp_path: Path) -> None:
     suite.write_text(suite.read_text().replace("input:\n", "input:\n  duplicates: grade\n"))
     assert run_suite(suite, tmp_path / "out") == 0
     assert only_manifest(tmp_path / "out").graders["g"].counts == {"pass": 3}
+
+
+def test_a_damaged_archive_gives_what_came_before_and_says_where_it_ends(tmp_path: Path) -> None:
+    lines = b"".join(good(f"t{number}", f"hello {number}") + b"\n" for number in range(2000))
+    whole = gzip.compress(lines)
+    (tmp_path / "cut.jsonl.gz").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "fine.jsonl").write_bytes(good("fine") + b"\n")
+    suite = write_suite(tmp_path, ["*.jsonl*"], [{"name": "greets", "type": "contains", "texts": ["hello"]}])
+    assert run_suite(suite, tmp_path / "out") == 0
+    manifest = only_manifest(tmp_path / "out")
+    assert manifest.rejects_by_reason["corrupt_file"] == 1
+    verdicts = statuses(tmp_path / "out")
+    assert verdicts[("fine", "greets")] == "pass"
+    assert 100 < len(verdicts) < 2000
+    assert set(verdicts.values()) == {"pass"}
