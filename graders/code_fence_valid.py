@@ -132,7 +132,7 @@ def _python_problem(code: str) -> str | None:
 
 
 def _sql_dialects() -> set[str]:
-    import sqlglot  # takes a third of a second, which only suites with SQL should pay
+    import sqlglot  # slow to import, and only suites with SQL need it
 
     return {dialect.value for dialect in sqlglot.Dialects if dialect.value}
 

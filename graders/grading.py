@@ -48,9 +48,7 @@ def grade(
     return graded, (time.perf_counter_ns() - started) // 1_000
 
 
-def due_rows(
-    configured: ConfiguredGrader, batch: TrajectoryBatch, outcomes: Mapping[str, GradeBatch]
-) -> Rows | None:
+def due_rows(configured: ConfiguredGrader, batch: TrajectoryBatch, outcomes: Mapping[str, GradeBatch]) -> Rows | None:
     """Which rows its `sample:` and `when:` leave to be graded; None means all."""
     due: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
     if configured.common.sample is not None and configured.common.sample < 1:

@@ -150,6 +150,10 @@ def _judge_runner(loaded: LoadedSuite) -> Any:
     if problems:
         raise ConfigError(problems)
     routes = used_routes(loaded.graders, loaded.suite.routes)
+    for name, route in routes.items():
+        if route.mode == "batch":
+            message = "a filter can't wait for a provider's batch: use `gradebeam run`"
+            raise ConfigError(message, ("routes", name, "mode"))
     whole = run_limits(limits.max_calls, limits.max_cost_usd)
     ledger = MemoryLedger({name: limits_of(route) for name, route in routes.items()}, whole)
     return JudgeRunner(routes, ledger=ledger)

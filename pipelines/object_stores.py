@@ -7,15 +7,21 @@ options all the same, so that one set of options serves inputs, staging and comm
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import io
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
+
+from graders.errors import ConfigError, Problem
 
 _SMALLEST_READ = 256 * 1024
 _LARGEST_READ = 16 * 2**20
 _CONFLICT_TRIES = 6
+_PARALLEL_DELETES = 32
 
 
 class ObjectStore(Protocol):
@@ -160,11 +166,14 @@ class GoogleStore:
         from google.api_core.exceptions import NotFound
 
         holder = self._client.bucket(bucket)
-        for key in keys:
-            try:
+
+        def delete_one(key: str) -> None:
+            with contextlib.suppress(NotFound):
                 holder.delete_blob(key)
-            except NotFound:
-                continue
+
+        with ThreadPoolExecutor(_PARALLEL_DELETES) as pool:
+            for _ in pool.map(delete_one, keys):
+                pass
 
 
 class ObjectReader(io.RawIOBase):
@@ -225,18 +234,33 @@ def store_of(uri: str) -> tuple[ObjectStore, str, str]:
     """The store of a URI, its bucket and its key.
 
     Raises:
-        ValueError: the URI names no store that is known.
+        ConfigError: the URI names no store that is known, or one whose libraries are not installed.
     """
     scheme, _, rest = uri.partition("://")
     bucket, _, key = rest.partition("/")
-    if scheme not in _MAKERS:
-        raise ValueError(f'"{scheme}://" is no store that is known: there are {", ".join(sorted(_MAKERS))}')
+    problem = store_problem(scheme)
+    if problem is not None:
+        raise ConfigError([problem])
     options = beam_options()
     with _lock:
         known = _stores.get(scheme)
         if known is None or known[0] is not options:
             known = _stores[scheme] = (options, _MAKERS[scheme](options))
     return known[1], bucket, key
+
+
+def store_problem(scheme: str) -> Problem | None:
+    """Why URIs of a scheme can't be read or written here, None where they can."""
+    if scheme not in _MAKERS:
+        return Problem((), f'"{scheme}://" is no store that this version knows', "gs://, s3:// or local paths")
+    module, extra = _LIBRARIES[scheme]
+    try:
+        installed = importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        installed = False
+    return (
+        None if installed else Problem((), f"{scheme}:// needs further libraries", f"pip install 'gradebeam[{extra}]'")
+    )
 
 
 def beam_options() -> Any:
@@ -261,6 +285,7 @@ def _google(options: Any) -> ObjectStore:
     return GoogleStore(create_storage_client(options))
 
 
+_LIBRARIES = {"s3": ("boto3", "aws"), "gs": ("google.cloud.storage", "gcp")}
 _MAKERS = {"s3": _s3, "gs": _google}
 
 

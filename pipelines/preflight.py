@@ -8,6 +8,7 @@ from pathlib import Path
 from graders.errors import ConfigError, Problem
 from pipelines import storage
 from pipelines.formats.detection import container_by_name
+from pipelines.judging.plan import check_keys
 from pipelines.plan import RunPlan
 
 #: So many unreadable inputs are named; the rest are counted.
@@ -18,12 +19,15 @@ def check_access(plan: RunPlan) -> None:
     """Look at the input's format, local inputs and the local output folder; remote ones show when they are used.
 
     Raises:
-        ConfigError: there is no such format, an input is not readable, or the output folder is a file, below a file or not writable.
+        ConfigError: there is no such format, an input is not readable, or the output folder is a file, below a file or not writable,
+            or a judge's key is not in the environment.
     """
     config = plan.suite.input
     problems = [*format_problems(config.format, config.fields), *_input_problems(plan), *_output_problems(plan)]
     if problems:
         raise ConfigError(problems)
+    if plan.judges is not None:
+        check_keys(plan.judges)
 
 
 def format_problems(name: object, fields: object) -> list[Problem]:

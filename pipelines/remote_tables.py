@@ -20,7 +20,7 @@ def open_dataset(uris: Sequence[str], schema: pa.Schema) -> ds.Dataset:
     `schema` is what the files hold (`schemas.tables`); DuckDB reads the result by its variable's name.
 
     Raises:
-        ValueError: the URIs are of several stores, or of none that is known.
+        ValueError: the URIs are of several stores.
     """
     schemes = {uri.split("://", 1)[0] if storage.is_remote(uri) else "file" for uri in uris}
     if not uris:

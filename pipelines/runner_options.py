@@ -21,6 +21,8 @@ from apache_beam.options.pipeline_options import (
 )
 
 from graders.errors import ConfigError, Problem, nearest
+from pipelines.object_stores import store_problem
+from pipelines.storage import is_remote
 
 #: The default runner.
 LOCAL = "FnApiRunner"
@@ -111,7 +113,7 @@ def check_runner(options: PipelineOptions, places: Sequence[str]) -> None:
     checks = {"FlinkRunner": _flink, "PortableRunner": _portable, "PrismRunner": _prism, "DataflowRunner": _dataflow}
     problems = list(checks[name](options)) if name in checks else []
     if name == "DataflowRunner":
-        local = sorted({place for place in places if "://" not in place or place.startswith("file://")})
+        local = sorted({place for place in places if not is_remote(place)})
         if local:
             more = f" (and {len(local) - 1:,} more)" if len(local) > 1 else ""
             what = f"\"{local[0]}\"{more} lies on this machine, which Dataflow's workers can't see"
@@ -209,23 +211,10 @@ def _ships_code(options: PipelineOptions) -> bool:
 
 
 def _store_problems(places: Sequence[str]) -> Iterator[Problem]:
-    needs = {"s3": ("boto3", "aws"), "gs": ("google.cloud.storage", "gcp")}
-    for scheme in sorted(
-        {place.split("://", 1)[0] for place in places if "://" in place and not place.startswith("file://")}
-    ):
-        if scheme not in needs:
-            yield Problem((), f'"{scheme}://" is no store that this version reads', "gs://, s3:// or local paths")
-            continue
-        module, extra = needs[scheme]
-        if not _has(module):
-            yield Problem((), f"{scheme}:// needs further libraries", f"pip install 'gradebeam[{extra}]'")
-
-
-def _has(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
+    for scheme in sorted({place.split("://", 1)[0] for place in places if is_remote(place)}):
+        problem = store_problem(scheme)
+        if problem is not None:
+            yield problem
 
 
 def _java() -> bool:

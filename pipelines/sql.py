@@ -31,7 +31,11 @@ class Session:
         self.run_ids = [manifest.run_id for manifest in manifests]
         for name, schema in TABLES.items():
             files = [storage.join(root, file.path) for run in manifests for file in run.tables.get(name, [])]
-            if files:
+            if files and storage.is_remote(root):
+                from pipelines.remote_tables import open_dataset
+
+                self.connection.register(name, open_dataset(files, schema))
+            elif files:
                 listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
                 columns = ", ".join(f'"{column}"' for column in schema.names)
                 self.connection.execute(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -65,6 +65,7 @@ class RouteCaller:
         self.throttled_seconds = 0.0
         """Time that calls waited for a pace or a limit, since somebody last took it."""
         self._ledger = ledger
+        client.heed = self._heed
         self._random = random
         self._clock = clock
         self._in_flight = 0
@@ -160,11 +161,15 @@ class RouteCaller:
         cost = None if usage.cost_usd is None and self.route.prices is not None else nano_usd(usage.cost_usd)
         return Settlement(tokens, cost)
 
+    def _heed(self, headers: Mapping[str, str]) -> None:
+        """Stop in time, where the endpoint says that nothing is left of what it allows."""
+        seconds = exhausted_seconds(headers, time.time())
+        if seconds is not None:
+            self._ledger.pause(self.name, seconds)
+
     def _learn(self, fault: Fault, started: float) -> None:
         if fault.headers is not None:
             asked = retry_after_seconds(fault.headers, time.time())
-            if asked is None:
-                asked = exhausted_seconds(fault.headers, time.time())
             if asked is not None and asked <= self.route.retry_seconds:
                 self._ledger.pause(self.name, asked)
             elif asked is not None:

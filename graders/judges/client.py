@@ -79,6 +79,8 @@ class ChatClient:
         self._http = http
         self.route = route
         self._headers = {"content-type": "application/json", **route.headers, **_secret_headers(route, environ)}
+        self.heed: Callable[[Mapping[str, str]], None] = lambda headers: None
+        """Told the headers of every reply."""
         self._timeout = httpx.Timeout(route.timeout_seconds, connect=route.connect_timeout_seconds, pool=None)
 
     def body(self, request: JudgeRequest, mode: Mode) -> dict[str, Any]:
@@ -150,6 +152,7 @@ class ChatClient:
                 received = await _read_bounded(response, most_bytes)
             finally:
                 await response.aclose()
+            self.heed(response.headers)
             if received is None:
                 return Fault(
                     "reply_too_large", ErrorType.JUDGE_INVALID_RESPONSE, status=response.status_code, maybe_paid=True
@@ -199,7 +202,7 @@ def fault_of(response: httpx.Response, content: bytes) -> Fault:
             return Fault("quota_exhausted", ErrorType.JUDGE_RATE_LIMITED, False, status, code, refusal_for_all=True)
         return limited
     if status == 500:
-        return Fault("internal_error", ErrorType.JUDGE_UNAVAILABLE, True, status, code, maybe_paid=True)
+        return Fault("internal_error", ErrorType.JUDGE_UNAVAILABLE, True, status, code)
     if status in (408, 409, 425) or status > 500:
         unsupported = status == 501
         return Fault("server_error", ErrorType.JUDGE_UNAVAILABLE, not unsupported, status, code, response.headers)

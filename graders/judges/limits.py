@@ -61,6 +61,9 @@ class State:
     in_flight: int = 0
     calls: int = 0
     reserved_nano: int = 0
+    """Worst cost of calls in flight."""
+    held_nano: int = 0
+    """Worst cost of provider batches that are not finished: they may take a day."""
     spent_nano: int = 0
     unsettled_nano: int = 0
     """Worst cost of calls that may have been paid and whose usage nobody knows: counted against the budget."""
@@ -161,7 +164,7 @@ def decide(route: State, run: State, limits: Limits, whole: Limits, ask: Ask, no
         if bound.max_calls is not None and state.calls + ask.calls > bound.max_calls:
             return Refused("max_calls")
         if bound.max_cost_nano is not None:
-            known = state.spent_nano + state.unsettled_nano + ask.cost_nano
+            known = state.spent_nano + state.unsettled_nano + state.held_nano + ask.cost_nano
             if known > bound.max_cost_nano:
                 return Refused("max_cost_usd")
             if known + state.reserved_nano > bound.max_cost_nano:
@@ -207,7 +210,7 @@ def reserved(route: State, run: State, limits: Limits, whole: Limits, ask: Ask) 
     for state, bound in ((route, limits), (run, whole)):
         if bound.max_calls is not None and state.calls + ask.calls > bound.max_calls:
             return None
-        taken = state.spent_nano + state.unsettled_nano + state.reserved_nano + ask.cost_nano
+        taken = state.spent_nano + state.unsettled_nano + state.held_nano + state.reserved_nano + ask.cost_nano
         if bound.max_cost_nano is not None and taken > bound.max_cost_nano:
             return None
     return _reserved(route, ask), _reserved(run, ask)
@@ -215,7 +218,7 @@ def reserved(route: State, run: State, limits: Limits, whole: Limits, ask: Ask) 
 
 def released(route: State, run: State, ask: Ask, settlement: Settlement) -> tuple[State, State]:
     """The states after a reserved batch has ended."""
-    return _paid(route, ask, settlement), _paid(run, ask, settlement)
+    return _released(route, ask, settlement), _released(run, ask, settlement)
 
 
 def settled(
@@ -238,7 +241,12 @@ def token_seconds(per_minute: float, largest: int, tokens: int) -> float:
 
 
 def _reserved(state: State, ask: Ask) -> State:
-    return replace(state, calls=state.calls + ask.calls, reserved_nano=state.reserved_nano + ask.cost_nano)
+    return replace(state, calls=state.calls + ask.calls, held_nano=state.held_nano + ask.cost_nano)
+
+
+def _released(state: State, ask: Ask, settlement: Settlement) -> State:
+    held = replace(state, held_nano=state.held_nano - ask.cost_nano, reserved_nano=state.reserved_nano + ask.cost_nano)
+    return _paid(held, ask, settlement)
 
 
 def _paid(state: State, ask: Ask, settlement: Settlement) -> State:

@@ -8,7 +8,8 @@ when it is compiled.
 Two tiers stand behind the interface. Where a pattern, translated for its dialect, provably means the same in RE2, and
 RE2's worst case on the text fits the budget, whole arrays run in `pyarrow.compute`. Every other text runs in the
 `regex` package in a worker process, which the kernel ends when one evaluation has used its CPU time. `Pattern.tier`
-and `Pattern.tier_reason` say which texts that is.
+and `Pattern.tier_reason` say which texts that is. Before a text backtracks, RE2 looks whether a wider pattern matches in
+it (`graders.matching.sieve`); where that does not, neither does the pattern, and no worker is asked.
 
 Texts and patterns are code points in every dialect; offsets are code points, sizes are UTF-8 bytes. What each dialect
 guarantees and refuses stands in `graders.matching.ecma`, `graders.matching.pcre` and `graders.matching.python`.

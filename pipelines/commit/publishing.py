@@ -108,9 +108,9 @@ def _duplicates_in_pass(hashed: Sequence[BlockResult], number: int, passes: int)
     hashes: list[npt.NDArray[np.uint64]] = []
     blocks: list[npt.NDArray[np.int32]] = []
     rows: list[RowNumbers] = []
-    for place, result in enumerate(hashed):
-        assert result.hashes_uri is not None
-        own = np.frombuffer(storage.read_bytes(result.hashes_uri), dtype=np.uint64).reshape(-1, 2)
+    contents = storage.read_many([result.hashes_uri for result in hashed if result.hashes_uri is not None])
+    for place, content in enumerate(contents):
+        own = np.frombuffer(content, dtype=np.uint64).reshape(-1, 2)
         mine = np.arange(len(own)) if passes == 1 else np.flatnonzero(own[:, 0] % np.uint64(passes) == number)
         hashes.append(own[mine])
         blocks.append(np.full(len(mine), place, dtype=np.int32))

@@ -33,7 +33,7 @@ RUN = ""
 SILENT_SECONDS = 90.0
 HEARTBEAT_SECONDS = 10.0
 #: A pace further ahead than this is left over from another time of the clock.
-STALE_AHEAD_SECONDS = 300.0
+STALE_AHEAD_SECONDS = 3_600.0
 _NAMES = [field.name for field in fields(State)]
 _VALUES = attrgetter(*_NAMES)
 _SCHEMA = f"""

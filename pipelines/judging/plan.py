@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from graders.configured import ConfiguredGrader
 from graders.errors import ConfigError, Problem
 from graders.judges.cache import ReplyCache
+from graders.judges.client import missing_keys
 from graders.judges.limits import Ledger, Totals, limits_of, run_limits
 from graders.judges.memory_ledger import MemoryLedger
 from graders.judges.routing import share, share_of_budget, used_routes
@@ -111,6 +112,25 @@ def judge_plan(
         return JudgePlan(run_id, output, used, None, None, refresh, distributed=True)
     calls, cost = share_of_budget(max_calls, max_cost_usd, processes)
     return JudgePlan(run_id, output, share(used, processes), calls, cost, refresh, distributed=True)
+
+
+def check_keys(plan: JudgePlan, environ: Mapping[str, str] = os.environ) -> None:
+    """Refuse a run whose judges would find no key here. Distributed workers have an environment of their own: not checked.
+
+    Raises:
+        ConfigError: an environment variable of a route is not set.
+    """
+    problems = [
+        Problem(
+            ("routes", name),
+            f"the environment variable {variable} is not set",
+            "judges take their keys from there only",
+        )
+        for name, route in plan.routes.items()
+        for variable in missing_keys(route, environ)
+    ]
+    if problems and not plan.distributed:
+        raise ConfigError(problems)
 
 
 def open_cache(plan: JudgePlan) -> ReplyCache:

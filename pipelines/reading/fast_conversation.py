@@ -113,10 +113,10 @@ def _calls_are_plain(calls: pa.ListArray, calling: pa.BooleanArray, roles: pa.St
         return True
     if flat.null_count or flat.field("function").null_count:
         return False
-    for texts in (flat.field("id"), flat.field("function").field("name")):
-        if texts.null_count or pc.any(pc.equal(texts, "")).as_py():
-            return False
-    return True
+    return all(
+        not (texts.null_count or pc.any(pc.equal(texts, "")).as_py())
+        for texts in (flat.field("id"), flat.field("function").field("name"))
+    )
 
 
 def _tool_calls(

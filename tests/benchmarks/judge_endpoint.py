@@ -22,7 +22,7 @@ from tests.graders.judges.fault_server import GOOD, FaultServer, Response, Seen,
 class Endpoint:
     """A running endpoint. `counts()` asks it what it has seen."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self.url = self._line()
 

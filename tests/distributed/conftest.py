@@ -8,9 +8,11 @@ from typing import Any
 from tests.distributed.running import missing
 
 WANTED = os.environ.get("GRADEBEAM_DISTRIBUTED") == "1"
-_ENGINES = {"prism": "Prism", "flink": "Flink", "fake-gcs-server": "Google Cloud Storage (fake server)"}
+_ENGINES = {"prism": "Prism", "flink": "Flink", "fake-gcs-server": "Google Cloud Storage", "spark": "Spark"}
 
-collect_ignore_glob = [] if WANTED else ["test_engines.py", "test_lost_worker.py", "test_google_store.py"]
+collect_ignore_glob = (
+    [] if WANTED else ["test_engines.py", "test_lost_worker.py", "test_google_store.py", "test_spark.py"]
+)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import json
 import os
 import shutil
@@ -46,7 +48,9 @@ def cache_folder() -> Path:
 
 
 def engine(name: str) -> Engine:
-    """What the last fetch found: `prism`, `flink` or `fake-gcs-server`."""
+    """What the last fetch found: `prism`, `flink` or `fake-gcs-server`. `spark` is looked for where it would be installed."""
+    if name == "spark":
+        return _spark()
     try:
         known = json.loads((cache_folder() / f"{name}.json").read_text())
     except FileNotFoundError:
@@ -94,6 +98,15 @@ def _flink() -> Engine:
     return Engine(None, "", f"the registry serves no beam-runners-flink-<Flink>-job-server (tried {tried})")
 
 
+def _spark() -> Engine:
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        return Engine(None, "", "pyspark is not installed: pip install 'gradebeam[distributed]'")
+    if shutil.which("java") is None:
+        return Engine(None, "", "Java is not installed")
+    return Engine(spec.origin, importlib.metadata.version("pyspark"))
+
+
 def _run(command: list[str], environment: dict[str, str]) -> str | None:
     """None where a command succeeds, else the end of what it said."""
     try:
@@ -108,7 +121,10 @@ def _run(command: list[str], environment: dict[str, str]) -> str | None:
 def main() -> int:
     """Fetch, and say what was had."""
     for name, each in fetch().items():
-        print(f"{name}: {each.path} ({each.version})" if each.path else f"{name}: NOT TO BE HAD: {each.problem}", file=sys.stderr)
+        print(
+            f"{name}: {each.path} ({each.version})" if each.path else f"{name}: NOT TO BE HAD: {each.problem}",
+            file=sys.stderr,
+        )
     return 0
 
 

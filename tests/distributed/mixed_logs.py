@@ -107,9 +107,15 @@ def _tools(start: int, count: int) -> Iterator[Any]:
                 {
                     "role": "assistant",
                     "content": None,
-                    "tool_calls": [{**call, "function": {"name": ("search", "read")[number % 2], "arguments": arguments}}],
+                    "tool_calls": [
+                        {**call, "function": {"name": ("search", "read")[number % 2], "arguments": arguments}}
+                    ],
                 },
-                {"role": "tool", "tool_call_id": call["id"], "content": "Error: no such file" if number % 6 == 0 else "42 lines"},
+                {
+                    "role": "tool",
+                    "tool_call_id": call["id"],
+                    "content": "Error: no such file" if number % 6 == 0 else "42 lines",
+                },
                 {"role": "assistant", "content": _ANSWERS[(number * 3) % len(_ANSWERS)]},
             ],
             "usage": {"prompt_tokens": 10 + number % 90, "completion_tokens": 5 + number % 40},
@@ -135,7 +141,12 @@ def _spans(start: int, count: int) -> Iterator[Any]:
                         [{"role": "user", "parts": [{"type": "text", "content": f"q {number}"}]}]
                     ).decode(),
                     "gen_ai.output.messages": orjson.dumps(
-                        [{"role": "assistant", "parts": [{"type": "text", "content": _ANSWERS[number % len(_ANSWERS)]}]}]
+                        [
+                            {
+                                "role": "assistant",
+                                "parts": [{"type": "text", "content": _ANSWERS[number % len(_ANSWERS)]}],
+                            }
+                        ]
                     ).decode(),
                 },
             }

@@ -58,7 +58,21 @@ def flink(slots: int = 2) -> list[str]:
 
 def command(suite: Path, output: str, beam: list[str], *more: str) -> list[str]:
     """The command line of a run."""
-    return [sys.executable, "-m", "pipelines", "run", str(suite), "--output", output, "--run-id", "same", "--quiet", *more, "--", *beam]
+    return [
+        sys.executable,
+        "-m",
+        "pipelines",
+        "run",
+        str(suite),
+        "--output",
+        output,
+        "--run-id",
+        "same",
+        "--quiet",
+        *more,
+        "--",
+        *beam,
+    ]
 
 
 def run(suite: Path, output: str, beam: list[str], *more: str) -> subprocess.CompletedProcess[str]:

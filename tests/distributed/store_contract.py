@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 
-import duckdb
 import pyarrow as pa
 import pytest
 
 from pipelines import storage
 from pipelines.commit.committing import committed_runs, read_manifest
 from pipelines.remote_tables import open_dataset
+from pipelines.sql import Session
 from schemas.tables import TABLES
 from tests.distributed.running import TIMINGS
 
@@ -75,7 +75,9 @@ def committed_table(output: str, name: str) -> pa.Table:
     uris = [storage.join(output, file.path) for file in manifest.tables[name]]
     source = open_dataset(uris, TABLES[name])
     assert source.count_rows() == sum(file.rows for file in manifest.tables[name])
-    return duckdb.sql("select * from source").to_arrow_table().cast(TABLES[name])
+    session = Session(output)
+    assert next(session.query("select count(*) from scores where passed").rows())[0] > 0
+    return session.connection.sql(f"select * from {name}").to_arrow_table().cast(TABLES[name])
 
 
 def rows(table: pa.Table) -> list[str]:
@@ -87,5 +89,3 @@ def rows(table: pa.Table) -> list[str]:
 def has_no_commit(output: str, run_id: str) -> bool:
     """Whether readers see nothing of a run."""
     return committed_runs(output) == [] and read_manifest(output, run_id) is None
-
-

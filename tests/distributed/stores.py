@@ -55,7 +55,18 @@ def google_server(bucket: str) -> Iterator[str]:
     address = f"http://127.0.0.1:{port}"
     path = engine("fake-gcs-server").path
     assert path is not None
-    options = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-backend", "memory", "-external-url", address]
+    options = [
+        "-scheme",
+        "http",
+        "-host",
+        "127.0.0.1",
+        "-port",
+        str(port),
+        "-backend",
+        "memory",
+        "-external-url",
+        address,
+    ]
     server = subprocess.Popen([path, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         for _ in range(300):

@@ -49,9 +49,7 @@ def test_the_mixed_logs_hold_what_they_should(mixed: tuple[Path, dict[str, pa.Ta
 
 
 @pytest.mark.parametrize("name", sorted(_LOOPBACK))
-def test_rows_do_not_depend_on_the_engine(
-    name: str, mixed: tuple[Path, dict[str, pa.Table]], tmp_path: Path
-) -> None:
+def test_rows_do_not_depend_on_the_engine(name: str, mixed: tuple[Path, dict[str, pa.Table]], tmp_path: Path) -> None:
     suite, expected = mixed
     done = run(suite, str(tmp_path / "out"), _LOOPBACK[name]())
     assert done.returncode == 0, done.stderr[-2000:]

@@ -13,6 +13,7 @@ from pipelines import steps, storage
 from pipelines.cli.main import main
 from pipelines.commit.committing import committed_runs
 from tests.distributed import store_contract as contract
+from tests.distributed.running import start
 from tests.distributed.stores import CREDENTIALS, s3_server
 from tests.pipelines.runs import chats, run_suite, table, write_lines, write_suite
 
@@ -76,6 +77,18 @@ def test_a_crash_before_the_commit_leaves_nothing_to_readers_and_a_rerun_reuses_
         assert _run(suite, "s3://logs/crashed", address) == 0
     assert written == []
     assert contract.committed_table("s3://logs/crashed", "scores").num_rows == 500
+
+
+def test_two_runs_at_once_have_one_winner(address: str, tmp_path: Path) -> None:
+    storage.write_bytes("s3://logs/twice/a.jsonl", write_lines(tmp_path / "a.jsonl", chats(200)).read_bytes())
+    suite = write_suite(tmp_path, ["s3://logs/twice/*.jsonl"])
+    beam = ["--direct_running_mode=in_memory", f"--s3_endpoint_url={address}"]
+    both = [start(suite, "s3://logs/both", beam) for _ in range(2)]
+    assert [process.wait(timeout=300) for process in both] == [0, 0]
+    (manifest,) = committed_runs("s3://logs/both")
+    assert contract.committed_table("s3://logs/both", "scores").num_rows == 1000
+    listed = {f"s3://logs/both/{file.path}" for files in manifest.tables.values() for file in files}
+    assert listed <= {file.uri for file in storage.match("s3://logs/both/*/*/*.parquet")}
 
 
 def test_an_unknown_bucket_is_no_input(address: str, tmp_path: Path) -> None:

@@ -29,10 +29,11 @@ def judge_of(given: Mapping[str, Any]) -> Any:
     """The judge that gives the case's replies, one for each question in order; a question asked again gets the same."""
     if not any(key in given for key in _JUDGE_KEYS):
         return None
-    if "judges" in given:
-        replies = list(given["judges"])
-    else:
-        replies = [given.get("judge", given.get("judge_reply", {"error": given.get("judge_error")}))]
+    replies = (
+        list(given["judges"])
+        if "judges" in given
+        else [given.get("judge", given.get("judge_reply", {"error": given.get("judge_error")}))]
+    )
     asked: list[tuple[str, int]] = []
 
     def judge(request: Any) -> Any:

@@ -35,10 +35,11 @@ def child(letter: str) -> GradeBatch:
 
 def combined(config: dict[str, Any], letters: str) -> Score:
     names = [f"g{place}" for place in range(len(letters))]
-    if config["type"] == "weighted":
-        config = {**config, "weights": dict(zip(names, config["weights"], strict=True))}
-    else:
-        config = {**config, "graders": names}
+    config = (
+        {**config, "weights": dict(zip(names, config["weights"], strict=True))}
+        if config["type"] == "weighted"
+        else {**config, "graders": names}
+    )
     grader = configure(config).grader
     assert isinstance(grader, CompositeGrader)
     (score,) = grader.combine(1, {name: child(letter) for name, letter in zip(names, letters, strict=True)}).to_scores()
@@ -199,4 +200,6 @@ def test_a_child_that_gives_a_number_is_refused_when_the_suite_loads() -> None:
     number = {"name": "near", "type": "similarity", "metric": "levenshtein", "reference": "x"}
     with pytest.raises(ConfigError, match="gives a number without a threshold"):
         configure_all([{"name": "all", "type": "all-of", "graders": ["near"]}, number])
-    assert len(configure_all([{"name": "all", "type": "all-of", "graders": ["near"]}, {**number, "threshold": 0.5}])) == 2
+    assert (
+        len(configure_all([{"name": "all", "type": "all-of", "graders": ["near"]}, {**number, "threshold": 0.5}])) == 2
+    )

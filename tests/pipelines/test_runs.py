@@ -169,8 +169,12 @@ def check_readers(output: Path) -> None:
         expected = sum(file.rows for file in manifest.tables[name])
         read = pq.ParquetFile(files[0]).read()
         assert read.schema.equals(schema), name
-        relation = duckdb.connect().execute("SET TimeZone='UTC'").execute("SELECT * FROM read_parquet(?, hive_partitioning=false)", [files])
-        types = {column[0]: str(column[1]).replace('"', '') for column in relation.description or ()}
+        relation = (
+            duckdb.connect()
+            .execute("SET TimeZone='UTC'")
+            .execute("SELECT * FROM read_parquet(?, hive_partitioning=false)", [files])
+        )
+        types = {column[0]: str(column[1]).replace('"', "") for column in relation.description or ()}
         found = relation.fetchall()
         assert len(found) == expected
         assert types == {field.name: DUCKDB_TYPES[str(field.type)] for field in schema}
@@ -192,7 +196,7 @@ DUCKDB_TYPES = {
     "decimal128(18, 9)": "DECIMAL(18,9)",
     "list<item: string>": "VARCHAR[]",
     "map<string, string>": "MAP(VARCHAR, VARCHAR)",
-    EVIDENCE: 'STRUCT(message_index INTEGER, start BIGINT, end BIGINT, quote VARCHAR)[]',
+    EVIDENCE: "STRUCT(message_index INTEGER, start BIGINT, end BIGINT, quote VARCHAR)[]",
 }
 #: How Polars before 2 shows a map.
 POLARS_MAP = "List(Struct({'key': String, 'value': String}))"

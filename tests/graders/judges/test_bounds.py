@@ -108,6 +108,20 @@ def test_a_pause_that_the_endpoint_asks_for_holds_for_all_calls() -> None:
     assert throttled > 0.2
 
 
+def test_the_endpoints_own_count_is_heeded_before_it_refuses() -> None:
+    left = iter(["2", "1", "0", "9", "9", "9"])
+
+    def answer(seen: Any) -> Response:
+        headers = {"x-ratelimit-remaining-requests": next(left), "x-ratelimit-reset-requests": "600ms"}
+        return Response(body=completion(GOOD), headers=headers)
+
+    with FaultServer(answer) as server, running({"default": route(server.url, max_concurrency=1)}) as runner:
+        graded(runner, trajectories(5))
+    gaps = [later.at - earlier.at for earlier, later in pairwise(server.seen)]
+    assert gaps[2] >= 0.5
+    assert server.calls == 5
+
+
 def test_a_retry_after_beyond_the_runs_patience_stops_the_route() -> None:
     with (
         FaultServer(lambda seen: Response(429, {}, {"retry-after": "86400"})) as server,

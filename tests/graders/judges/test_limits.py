@@ -128,6 +128,14 @@ def test_a_batch_is_reserved_once_and_settled_once() -> None:
     assert (ledger.totals("r").calls, ledger.totals("r").cost_usd) == (4, Decimal("0.00000007"))
 
 
+def test_a_call_does_not_wait_for_a_batch_that_may_take_a_day() -> None:
+    ledger = MemoryLedger({"r": Limits(max_cost_nano=100)})
+    assert ledger.reserve("batch", "r", Ask(0, 80, 4))
+    assert ledger.admit("r", Ask(1, 30)) == Refused("max_cost_usd")
+    ledger.release("batch", Settlement(0, 10))
+    assert isinstance(ledger.admit("r", Ask(1, 30)), Granted)
+
+
 def test_money_is_rounded_up_to_billionths() -> None:
     assert nano_usd(Decimal("0.0000000001")) == 1
     assert nano_usd(None) == 0

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from schemas.tables import SCORES
+from tests.graders.judges.fault_server import FaultServer
 from tests.pipelines.cli.conftest import EXAMPLES, Command
 
 SUITE = """\
@@ -166,3 +167,29 @@ def test_it_streams_and_imports_neither_beam_nor_duckdb(suite_file: Callable[[st
         process.stdin.close()
         assert process.stdout.read() == "[]\n"
     assert process.returncode == 0
+
+
+JUDGED = """\
+graders:
+  - name: tone
+    type: llm-score
+    criterion: Is it polite?
+    levels: [{score: 0, description: rude}, {score: 1, description: polite}]
+    threshold: 1
+routes:
+  local: {base_url: "%s", model: small%s}
+"""
+
+
+def test_a_judge_is_asked_over_http(filtered: Filter) -> None:
+    with FaultServer() as server:
+        code, rows, _ = filtered(GOOD, JUDGED % (server.url, ""))
+    assert code == 0
+    (row,) = rows
+    assert (row["status"], row["native_score"], row["judge_route"], row["input_tokens"]) == ("pass", 1.0, "local", 100)
+
+
+def test_a_filter_does_not_wait_for_a_providers_batch(filtered: Filter) -> None:
+    code, rows, err = filtered(GOOD, JUDGED % ("http://localhost:1/v1", ", mode: batch"))
+    assert (code, rows) == (2, [])
+    assert "routes.local.mode: a filter can't wait" in err[0]

@@ -53,7 +53,9 @@ def test_many_small_parts_are_merged_without_loss(tmp_path: Path, monkeypatch: p
     assert apart.duplicates == merged.duplicates == 12
     for name in ("scores", "trajectories"):
         assert rows(tmp_path / "apart", name) == rows(tmp_path / "merged", name)
-    assert merged.graders == {name: replaced(counts, merged.graders[name].duration_us) for name, counts in apart.graders.items()}
+    assert merged.graders == {
+        name: replaced(counts, merged.graders[name].duration_us) for name, counts in apart.graders.items()
+    }
 
 
 def replaced(counts: object, duration_us: int) -> object:

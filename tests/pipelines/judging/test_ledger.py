@@ -84,13 +84,13 @@ def test_counts_outlive_the_process_of_a_run(tmp_path: Path) -> None:
 
 
 def test_a_pause_and_an_old_clock(tmp_path: Path) -> None:
-    now = [1_000.0]
+    now = [101_000.0]
     ledger = SqliteLedger(str(tmp_path / "l"), {"r": Limits(requests_per_minute=60)}, clock=lambda: now[0])
     ledger.pause("r", 5.0)
     paused = ledger.admit("r", Ask(1))
     assert isinstance(paused, Wait)
     assert paused.throttled
-    now[0] = 1_006.0
+    now[0] = 101_006.0
     assert isinstance(ledger.admit("r", Ask(1)), Granted)
     ledger.settle("r", Ask(1), Settlement(1, 0))
     now[0] = 10.0

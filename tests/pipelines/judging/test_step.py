@@ -18,7 +18,7 @@ from graders.errors import ConfigError
 from graders.grade_batch import GradeBatch
 from graders.judges.batch_desk import BatchPending
 from graders.trajectory_batch import TrajectoryBatch
-from pipelines.judging.plan import JudgePlan, close_runners, judge_plan, spent
+from pipelines.judging.plan import JudgePlan, check_keys, close_runners, judge_plan, spent
 from pipelines.judging.step import PENDING, JudgeDoFn
 from schemas.routes import RouteConfig
 from tests.graders.judges.examples import LLM_SCORE
@@ -137,6 +137,14 @@ def test_limits_without_a_number_of_workers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="number of workers is unknown"):
         _plan(tmp_path, route("http://127.0.0.1:1/v1"), distributed=True, max_calls=5)
     assert _plan(tmp_path, route("http://127.0.0.1:1/v1"), distributed=True).distributed
+
+
+def test_a_missing_key_is_refused_where_it_can_be_known(tmp_path: Path) -> None:
+    keyed = route("http://127.0.0.1:1/v1", api_key_env="JUDGE_KEY")
+    with pytest.raises(ConfigError, match="JUDGE_KEY is not set"):
+        check_keys(_plan(tmp_path, keyed), environ={"JUDGE_KEY": " "})
+    check_keys(_plan(tmp_path, keyed), environ={"JUDGE_KEY": "k"})
+    check_keys(_plan(tmp_path, keyed, distributed=True, processes=2), environ={})
 
 
 def test_a_plan_carries_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

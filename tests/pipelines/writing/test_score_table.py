@@ -20,7 +20,9 @@ from schemas.trajectory import Trajectory
 NOW = datetime(2026, 11, 30, 8, tzinfo=timezone.utc)
 SCORE = st.one_of(
     st.builds(verdict, st.booleans(), st.sampled_from([None, "✔ yes", "✘ no"])),
-    st.builds(lambda text: verdict(True, evidence=(Evidence(1, 2, 3, text),), details={"a": text}), st.text(max_size=4)),
+    st.builds(
+        lambda text: verdict(True, evidence=(Evidence(1, 2, 3, text),), details={"a": text}), st.text(max_size=4)
+    ),
     st.just(error(ErrorType.MISSING_OUTPUT, "there is no output")),
     st.just(skipped("no reference")),
     st.builds(lambda value: Score(Status.SCORED, score=value, native_score=value * 5), st.floats(0, 1)),
@@ -35,7 +37,15 @@ def batch(count: int) -> TrajectoryBatch:
     return TrajectoryBatch.from_trajectories(
         [
             Trajectory(
-                f"u{i}", f"id{i}", "g" if i % 2 else None, None, "logs/a", i * 10, "messages", NOW if i % 3 else None, output="x"
+                f"u{i}",
+                f"id{i}",
+                "g" if i % 2 else None,
+                None,
+                "logs/a",
+                i * 10,
+                "messages",
+                NOW if i % 3 else None,
+                output="x",
             )
             for i in range(count)
         ]
@@ -72,7 +82,11 @@ def test_every_outcome_has_its_row(given: tuple[int, list[tuple[list[int], list[
     read = found.to_pylist()
     assert len(read) == len(expected)
     for row, (place, number, score) in zip(read, sorted(expected, key=lambda item: item[:2]), strict=True):
-        assert (row["trajectory_uid"], row["grader_name"], row["status"]) == (f"u{place}", f"g{number}", score.status.value)
+        assert (row["trajectory_uid"], row["grader_name"], row["status"]) == (
+            f"u{place}",
+            f"g{number}",
+            score.status.value,
+        )
         assert (row["passed"], row["score"], row["native_score"]) == (score.passed, score.score, score.native_score)
         assert (row["explanation"], row["skip_reason"]) == (score.explanation, score.skip_reason)
         assert row["error_type"] == (score.error_type.value if score.error_type else None)

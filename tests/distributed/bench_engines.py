@@ -1,0 +1,83 @@
+"""One suite with every deterministic grader over many mixed records, on every engine: seconds, memory, and whether rows are the same.
+
+`python -m tests.distributed.bench_engines --records 200000 --files 40`
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pyarrow as pa
+
+from tests.distributed.mixed_logs import write_mixed_logs, write_mixed_suite
+from tests.distributed.running import command, committed_rows, embedded, flink, local, missing, prism, same_rows
+
+_ENGINES = {
+    "one process, one thread": lambda: ["--direct_running_mode=in_memory", "--direct_num_workers=1"],
+    "one process, two threads": lambda: ["--direct_running_mode=multi_threading", "--direct_num_workers=2"],
+    "two processes": local,
+    "embedded portable": embedded,
+    "Prism": prism,
+    "Flink, 1 slot": lambda: flink(1),
+    "Flink, 2 slots": flink,
+}
+
+
+def main() -> int:
+    """Run; 1 where an engine fails or its rows differ."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=200_000)
+    parser.add_argument("--files", type=int, default=40)
+    parser.add_argument("--only", nargs="*", default=list(_ENGINES), help="names of engines")
+    options = parser.parse_args()
+    failures = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_mixed_logs(folder / "logs", options.records, options.files)
+        size = sum(path.stat().st_size for path in (folder / "logs").iterdir())
+        suite = write_mixed_suite(folder, "logs/*")
+        print(
+            f"{options.records:,} records in {options.files} files, {size / 1e6:,.0f} MB as stored, {os.cpu_count()} cores"
+        )
+        expected: dict[str, pa.Table] | None = None
+        for engine in options.only:
+            problem = missing(engine.split(",")[0].lower()) if engine.split(",")[0] in ("Prism", "Flink") else None
+            if problem is not None:
+                print(f"{engine:26} NOT RUN: {problem}")
+                continue
+            output = str(folder / f"out {engine}")
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            started = time.monotonic()
+            done = subprocess.run(
+                command(suite, output, _ENGINES[engine]()), capture_output=True, text=True, check=False
+            )
+            seconds = time.monotonic() - started
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            if done.returncode:
+                failures += 1
+                print(f"{engine:26} FAILED: {done.stderr.strip()[-300:]}")
+                continue
+            rows = committed_rows(output)
+            differing = same_rows(rows, expected) if expected is not None else []
+            expected = expected or rows
+            failures += bool(differing)
+            said = f"ROWS DIFFER in {', '.join(differing)}" if differing else "same rows"
+            memory = after.ru_maxrss / 1024
+            print(
+                f"{engine:26} {seconds:7.1f} s  {cpu:7.1f} s CPU  {rows['scores'].num_rows:,} scores  {said}"
+                f"  (largest process so far {memory:,.0f} MB)",
+                flush=True,
+            )
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
