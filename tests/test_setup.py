@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-LOCKS = ("requirements.lock", "requirements-models.lock", "requirements-distributed.lock")
+LOCKS = ("requirements.lock", "requirements-models.lock", "requirements-testing.lock", "requirements-distributed.lock")
 OWN = {"schemas", "graders", "pipelines", "tests"}
 #: Import name → distribution, where they differ.
 DISTRIBUTIONS = {

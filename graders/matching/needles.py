@@ -17,8 +17,9 @@ from graders.matching.charset import CharSet
 from graders.matching.syntax import Anchor, Capture, Chars, Choice, Node, Position, Repeat, Sequence
 from graders.matching.text_array import TextArray
 
-MOST_NEEDLES = 3
-_SHORTEST = 2
+MOST_NEEDLES = 2
+"""Three, ignoring case, take longer than RE2 itself (measured 1.9 against 1.5 ns a byte)."""
+_SHORTEST = 3
 _CASE_BIT = np.uint8(0x20)
 _CHUNK = 256 * 1024
 _LEAST_BYTES = 16 * 1024

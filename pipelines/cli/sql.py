@@ -21,7 +21,7 @@ from pipelines.cli.exit_codes import BAD_USAGE, DONE
 from pipelines.cli.tables import print_table
 from pipelines.sql import Result, Session
 
-ENGINES = ("duckdb", "bigquery", "spark", "trino")
+ENGINES = ("duckdb", "bigquery", "spark", "trino", "athena")
 _MAX_TABLE_ROWS = 1_000
 _MAX_CELL = 80
 _HISTORY = "~/.gradebeam_sql_history"

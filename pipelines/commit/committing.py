@@ -14,6 +14,7 @@ import pyarrow as pa
 from graders.grade_batch import STATUSES
 from pipelines import storage
 from pipelines.commit.publishing import PublishedFile, total_removed
+from pipelines.judging.plan import spent
 from pipelines.plan import RunPlan, commit_uri
 from pipelines.writing.parquet import parquet_bytes
 from pipelines.writing.parts import BlockResult
@@ -80,6 +81,7 @@ def build_manifest(plan: RunPlan, results: Sequence[BlockResult], published: Seq
         for grader in plan.graders
     }
     totals = {status.value: sum(each.get(status.value, 0) for each in statuses.values()) for status in STATUSES}
+    paid = spent(plan.judges) if plan.judges is not None else None  # by killed executions of the run, too
     manifest = Manifest(
         run_id=plan.run_id,
         suite_name=plan.suite.name,
@@ -102,8 +104,10 @@ def build_manifest(plan: RunPlan, results: Sequence[BlockResult], published: Seq
         skipped_by_rule=_summed(result.skipped for result in results),
         formats=_summed(result.formats for result in results),
         graders=counts,
-        judge_calls=sum(result.judge_calls for result in results),
-        cost_usd=Decimal(sum(result.cost_nano_usd for result in results)).scaleb(-9),
+        judge_calls=max(sum(result.judge_calls for result in results), paid.calls if paid else 0),
+        cost_usd=max(
+            Decimal(sum(result.cost_nano_usd for result in results)).scaleb(-9), paid.cost_usd if paid else Decimal(0)
+        ),
     )
     small = {"graders": _graders_table(plan, counts), "runs": _runs_table(plan, manifest, totals, finished)}
     written = {name: [_write_table(plan, name, table)] for name, table in small.items()}

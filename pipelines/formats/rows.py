@@ -44,6 +44,8 @@ def row_trajectory(
     if isinstance(system, str) and system:
         talk.say("system", system)
     inner = as_messages(messages)
+    if inner is None and unwrapped(messages) == [] and (question is not None or answer is not None):
+        inner = []  # the row says that nothing was said: its answer is no message of the agent
     if inner is not None:
         normalise_messages(inner, talk)
     elif question is not None:

@@ -119,13 +119,19 @@ def _sample(block: Block, head: bytes, is_whole: bool, uri: str) -> list[Any]:
             for item in decode_line(line)
             if isinstance(item, Decoded)
         ]
-        return values[:_SAMPLE_RECORDS]
-    reader = {"documents": iter_documents, "array": iter_array, "csv": iter_csv}[block.kind]
-    values = [record.value for record in _first(reader(stream, uri))]
+        if values or is_whole:
+            return values[:_SAMPLE_RECORDS]
+    readers = {"lines": iter_documents, "documents": iter_documents, "array": iter_array, "csv": iter_csv}
+    reader = readers[block.kind]
+    if block.kind == "lines":
+        values = []
+    else:
+        values = [record.value for record in _first(reader(stream, uri))]
     if values or is_whole:
         return values
     with storage.open_read(uri) as file:  # the first value is longer than the head
         plain = decompressed(file, block.compression)
+        plain = utf8_stream(plain) if block.encoding == "utf-16" else plain
         return [record.value for record in _first(reader(plain, uri), 1)]
 
 

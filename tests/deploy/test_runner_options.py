@@ -10,6 +10,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from graders.errors import ConfigError
+from pipelines import object_stores
 from pipelines.cli.main import main
 from pipelines.runners import choose_runner
 from tests.pipelines.runs import chats, write_lines, write_suite
@@ -24,7 +25,8 @@ _DATAFLOW = (
 
 
 @pytest.fixture(autouse=True)
-def fresh_options() -> Iterator[None]:
+def fresh_options(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(object_stores, "is_installed", lambda module: True)
     yield
     FileSystems.set_options(PipelineOptions([]))
 
@@ -107,6 +109,15 @@ def test_flink_with_a_job_server_of_its_own(tmp_path: Path, monkeypatch: pytest.
 def test_dataflow_takes_stores_only() -> None:
     assert _problems(_DATAFLOW, ["gs://in/*.jsonl", "s3://in/*", "gs://out"]) == []
     assert len(_problems(_DATAFLOW, ["gs://in/*.jsonl", "/local"])) == 1
+
+
+def test_missing_libraries_are_named_with_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_stores, "is_installed", lambda module: False)
+    assert _problems([], ["s3://in/*", "/out"]) == [": pip install 'gradebeam[aws]'"]
+    assert _problems(_DATAFLOW, ["gs://in/*", "gs://out"]) == [
+        "--runner: pip install 'gradebeam[gcp]'",
+        ": pip install 'gradebeam[gcp]'",
+    ]
 
 
 def test_unknown_stores_are_named() -> None:

@@ -60,6 +60,7 @@ _LIMITS_OF_BOMBS = {
     "explodes-in-first": {"timeout"},
     "spent": {"timeout", "grader_budget"},
     "too-long": {"pattern_size"},
+    "eats-memory": {"timeout", "memory"},
     "compile-bomb": {"timeout", "memory"},
 }
 _COUNT = 4

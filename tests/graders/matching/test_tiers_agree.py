@@ -32,6 +32,7 @@ def needles_in_short_texts() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(needles, "_LEAST_BYTES", 0)
         patch.setattr(needles, "_DENSE", 0)
+        patch.setattr(needles, "_SHORTEST", 2)
         yield
 
 

@@ -161,3 +161,10 @@ def test_a_damaged_archive_gives_what_came_before_and_says_where_it_ends(tmp_pat
     assert verdicts[("fine", "greets")] == "pass"
     assert 100 < len(verdicts) < 2000
     assert set(verdicts.values()) == {"pass"}
+
+
+def test_a_first_line_longer_than_what_is_sniffed_still_tells_the_format(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_bytes(good("big", "hello " + "x" * 400_000) + b"\n" + good("small") + b"\n")
+    suite = write_suite(tmp_path, ["log.jsonl"], [{"name": "greets", "type": "contains", "texts": ["hello"]}])
+    assert run_suite(suite, tmp_path / "out") == 0
+    assert statuses(tmp_path / "out") == {("big", "greets"): "pass", ("small", "greets"): "pass"}
