@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import apache_beam as beam
@@ -101,7 +101,8 @@ def start(plan: RunPlan, runner: Runner) -> PipelineResult:
     """Build the graph and hand it to the runner."""
     pipeline = beam.Pipeline(FnApiRunner() if runner.name == LOCAL else runner.name, options=runner.options)
     pipeline | "GradeRun" >> GradeRun(plan)
-    with _quoted_executable():
+    in_processes = runner.options.view_as(DirectOptions).direct_running_mode == "multi_processing"
+    with _quoted_executable() if runner.name == LOCAL and in_processes else nullcontext():
         return pipeline.run()
 
 

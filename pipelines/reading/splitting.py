@@ -123,10 +123,7 @@ def _sample(block: Block, head: bytes, is_whole: bool, uri: str) -> list[Any]:
             return values[:_SAMPLE_RECORDS]
     readers = {"lines": iter_documents, "documents": iter_documents, "array": iter_array, "csv": iter_csv}
     reader = readers[block.kind]
-    if block.kind == "lines":
-        values = []
-    else:
-        values = [record.value for record in _first(reader(stream, uri))]
+    values = [] if block.kind == "lines" else [record.value for record in _first(reader(stream, uri))]
     if values or is_whole:
         return values
     with storage.open_read(uri) as file:  # the first value is longer than the head
