@@ -36,6 +36,7 @@ format: $(READY) ## Put the sources into their standard form
 
 bench: $(READY) ## The whole job beside DuckDB and a hand-written script
 	.venv/bin/python -m tests.benchmarks.bench_grading
+	.venv/bin/python -m tests.benchmarks.bench_matching
 
 bench-matching: $(READY) ## The matching engine alone
 	.venv/bin/python -m tests.benchmarks.bench_matching
