@@ -40,7 +40,8 @@ _pairs: dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
 def every_character() -> str:
     """All code points that a text can hold, in order: index n is n below the surrogates and n + 2048 above them."""
     low, high = _SURROGATES
-    return "".join(map(chr, range(low))) + "".join(map(chr, range(high + 1, charset.MAX_CODE_POINT + 1)))
+    points = np.concatenate((np.arange(low), np.arange(high + 1, charset.MAX_CODE_POINT + 1)))
+    return points.astype("<u4").tobytes().decode("utf-32-le")
 
 
 @lru_cache(maxsize=1)
