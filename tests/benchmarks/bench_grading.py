@@ -21,6 +21,9 @@ import duckdb
 
 from tests.benchmarks.workloads import GRADERS, WORKLOADS, write_suite, write_workload
 
+#: How many times as fast as each of the others a workload should be graded.
+TARGETS = {"small": {"duckdb": 1.5, "script": 2.0}, "large": {"duckdb": 1.0, "script": 2.0}}
+
 
 @dataclass
 class Measured:
@@ -93,6 +96,10 @@ def bench(folder: Path, workload: str, records: int, words: int, messages: int, 
         print(
             f"{system:10}  {seconds:7.2f}  {records / seconds:10,.0f}  {size / seconds / 1e6:6.0f}  {max(result.peak_mib):8.0f}  {seconds / ours:10.2f}"
         )
+    for system, target in TARGETS[workload].items():
+        ratio = statistics.median(measured[system].seconds) / ours
+        word = "reached" if ratio >= target else "missed"
+        print(f"target: {target:g} times the speed of {system}: {ratio:.2f}, {word}")
     differing = differences(folder)
     print(f"verdicts: {records * len(GRADERS):,} compared, {differing:,} differ")
     return differing == 0
