@@ -22,6 +22,7 @@ class RejectReason(str, Enum):
     GIT_LFS_POINTER = "git_lfs_pointer"
     HTML_PAGE = "html_page"
     CORRUPT_FILE = "corrupt_file"
+    DUPLICATE_ID = "duplicate_id"
     ADAPTER_ERROR = "adapter_error"
 
 

@@ -110,10 +110,16 @@ def reject(record: SourceRecord, reason: RejectReason, detail: str, source_forma
 def normalised_safely(container: Container, records: Sequence[SourceRecord]) -> Normalised:
     """What `container` makes of some records; where it fails, against its promise, each record is a reject `adapter_error`.
 
-    Of a `record` container only the record at fault is lost. The error's text may hold content and is not told, only its type.
+    Of a `record` container only the record at fault is lost. The error's text may hold content and is not told, only its type. Records
+    that the container's counts do not account for are told by a reject, too.
     """
     try:
-        return container.normalise(records)
+        result = container.normalise(records)
+        missing = len(records) - result.records_used - len(result.rejects) - sum(result.skipped.values())
+        if missing > 0:
+            detail = f"{missing} of {len(records)} records read as {container.name} are not accounted for: a bug in that format's reader"
+            result.rejects.append(reject(records[0], RejectReason.ADAPTER_ERROR, detail, container.name))
+        return result
     except Exception as error:
         if container.grouping == "record" and len(records) > 1:
             result = Normalised()

@@ -16,7 +16,7 @@ from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, sniff_file, utf8_stream
 from pipelines.reading.block import Block
 from pipelines.reading.compression import CORRUPT, decompressed, is_damage
-from pipelines.reading.lines import CHUNK_BYTES, read_some
+from pipelines.reading.lines import CHUNK_BYTES, LineChunk, lines_of_stream, read_some
 from pipelines.reading.parquet_rows import parquet_records
 from schemas.manifest import InputFile
 from schemas.reject import RejectReason
@@ -96,11 +96,11 @@ def _container(block: Block, head: bytes, is_whole: bool, uri: str, config: Inpu
         return container_by_name("mapped_rows", {"fields": dict(config.fields)}), "the suite maps its fields"
     if config.format != "auto":
         return container_by_name(config.format), f"the suite says `format: {config.format}`"
-    detected = detect(_sample(block, head, is_whole, uri), uri)
+    detected = detect(_sample(block, head, is_whole, uri, config.max_record_bytes), uri)
     return detected.container, detected.why
 
 
-def _sample(block: Block, head: bytes, is_whole: bool, uri: str) -> list[Any]:
+def _sample(block: Block, head: bytes, is_whole: bool, uri: str, max_line: int) -> list[Any]:
     """The first records of a file, decoded."""
     if block.kind in ("parquet", "zip"):
         with storage.open_read(uri) as stream:
@@ -121,15 +121,27 @@ def _sample(block: Block, head: bytes, is_whole: bool, uri: str) -> list[Any]:
         ]
         if values or is_whole:
             return values[:_SAMPLE_RECORDS]
-    readers = {"lines": iter_documents, "documents": iter_documents, "array": iter_array, "csv": iter_csv}
-    reader = readers[block.kind]
-    values = [] if block.kind == "lines" else [record.value for record in _first(reader(stream, uri))]
+        return _first_line(block, uri, max_line)
+    reader = {"documents": iter_documents, "array": iter_array, "csv": iter_csv}[block.kind]
+    values = [record.value for record in _first(reader(stream, uri))]
     if values or is_whole:
         return values
     with storage.open_read(uri) as file:  # the first value is longer than the head
         plain = decompressed(file, block.compression)
         plain = utf8_stream(plain) if block.encoding == "utf-16" else plain
         return [record.value for record in _first(reader(plain, uri), 1)]
+
+
+def _first_line(block: Block, uri: str, max_line: int) -> list[Any]:
+    """The values of a first line that is longer than the head."""
+    with storage.open_read(uri) as file:
+        plain = decompressed(file, block.compression)
+        plain = utf8_stream(plain) if block.encoding == "utf-16" else plain
+        chunk = next(lines_of_stream(plain, 0, None, max_line), None)
+    if not isinstance(chunk, LineChunk):
+        return []
+    line = chunk.data.partition(b"\n")[0]
+    return [item.value for item in decode_line(line) if isinstance(item, Decoded)]
 
 
 def _first(records: Any, count: int = _SAMPLE_RECORDS) -> Iterator[Any]:

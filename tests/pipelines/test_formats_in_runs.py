@@ -1,6 +1,7 @@
 """Foreign logs through a whole run: every file of the samples accounted for, traces in any order, foreign graders on foreign trials."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from graders import evaluate
 from pipelines import normalise
+from pipelines.formats.container import Container, Normalised, SourceRecord, normalised_safely
 from tests.pipelines.runs import only_manifest, run_suite, statuses, table, write_lines, write_suite
 from tests.shared_files import shared_file
 
@@ -122,3 +124,60 @@ def test_a_foreign_record_can_be_evaluated_in_python() -> None:
     record = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
     trajectory = normalise(record)
     assert (trajectory.input, trajectory.output, trajectory.source_format) == ("hi", "hello", "messages")
+
+
+@pytest.mark.parametrize("order", ["foreign first", "spans first"])
+def test_a_record_that_is_no_export_request_is_rejected_and_not_skipped(tmp_path: Path, order: str) -> None:
+    spans = [line for trace in range(1, 4) for line in trace_lines(trace)]
+    foreign = [
+        {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]},
+        {"k": 1},
+        [1],
+        "x",
+    ]
+    write_lines(tmp_path / "a.jsonl", [*foreign, *spans] if order == "foreign first" else [*spans, *foreign])
+    assert run_suite(write_suite(tmp_path, ["a.jsonl"], ANY_TEXT), tmp_path / "out") == 0
+    manifest = only_manifest(tmp_path / "out")
+    assert (manifest.trajectories, manifest.rejects, manifest.skipped_by_rule) == (3, 4, {})
+    assert manifest.records == 10
+
+
+def test_two_spans_with_one_id_and_other_content_are_told(tmp_path: Path) -> None:
+    lines = trace_lines(1)
+    other = orjson.loads(orjson.dumps(lines[1]).replace(b"answer 1", b"answer 9"))
+    write_lines(tmp_path / "a.jsonl", [*lines, lines[1], other])
+    assert run_suite(write_suite(tmp_path, ["a.jsonl"], ANY_TEXT), tmp_path / "out") == 0
+    manifest = only_manifest(tmp_path / "out")
+    assert manifest.rejects_by_reason == {"duplicate_id": 1}
+    assert manifest.skipped_by_rule == {"duplicate_span": 1}
+
+
+def test_two_rows_of_one_span_are_both_accounted_for(tmp_path: Path) -> None:
+    row = {
+        "root_span_id": "r",
+        "span_id": "s",
+        "span_attributes": {"name": "chat", "type": "llm"},
+        "input": "hi",
+        "output": "ho",
+    }
+    write_lines(tmp_path / "a.jsonl", [{**row, "id": "1"}, {**row, "id": "2", "output": "hey"}])
+    assert run_suite(write_suite(tmp_path, ["a.jsonl"], ANY_TEXT), tmp_path / "out") == 0
+    manifest = only_manifest(tmp_path / "out")
+    assert (manifest.records, manifest.trajectories, manifest.rejects_by_reason) == (2, 1, {"duplicate_id": 1})
+
+
+class Forgetful(Container):
+    """A reader that loses a record without a word."""
+
+    name = "forgetful"
+
+    def detect(self, value: Any) -> str | None:
+        return None
+
+    def normalise(self, records: Sequence[SourceRecord]) -> Normalised:
+        return Normalised()
+
+
+def test_a_reader_that_loses_records_is_found_out() -> None:
+    made = normalised_safely(Forgetful(), [SourceRecord({}, "a", number, 2) for number in range(3)])
+    assert [(each.reason.value, each.detail[:12]) for each in made.rejects] == [("adapter_error", "3 of 3 recor")]

@@ -41,7 +41,9 @@ class Braintrust(Container):
     def normalise(self, records: Sequence[SourceRecord]) -> Normalised:
         """The trajectories of one root's rows."""
         result = Normalised()
-        rows: dict[str, dict[str, Any]] = {}
+        rows: dict[
+            str, dict[str, Any]
+        ] = {}  # by span; a second row of one span_id stands beside it, for `assemble` to tell
         first: dict[str, SourceRecord] = {}
         merged = 0
         for record in sorted(records, key=lambda item: bool(dict_of(item.value).get("_is_merge"))):
@@ -54,8 +56,9 @@ class Braintrust(Container):
                 _merge(rows[span_id], value)
                 merged += 1
             else:
-                rows[span_id] = dict(value)
-                first[span_id] = record
+                place = span_id if span_id not in rows else f"{span_id} {len(rows)}"
+                rows[place] = dict(value)
+                first[place] = record
         if rows:
             made = assemble([_read(first[span_id], row) for span_id, row in rows.items()], self.name)
             if made.records_used:

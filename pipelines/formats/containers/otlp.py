@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pipelines.formats.container import Container, Normalised, SourceRecord, piece
+from pipelines.formats.container import Container, Normalised, SourceRecord, piece, reject
+from pipelines.formats.containers.unknown import unknown_detail
 from pipelines.formats.spans.assemble import assemble
 from pipelines.formats.spans.attributes import span_of
 from pipelines.formats.spans.model import Span
 from pipelines.formats.spans.wire import hex_id, nanoseconds, plain_attributes, status_of
 from pipelines.formats.values import dict_of, list_of
+from schemas.reject import RejectReason
 
 NO_SPANS = "export_request_without_spans"
 _REQUEST_KEYS = (
@@ -61,8 +63,12 @@ class Otlp(Container):
         for record in self.expanded(records):
             if type(dict_of(record.value).get("span")) is dict:
                 spans.append(_read(record))
-            else:
+            elif self.detect(record.value) is not None:
                 result.skip(NO_SPANS)
+            else:
+                value = dict_of(record.value)
+                detail = unknown_detail(value) if value else "the record is no export request"
+                result.rejects.append(reject(record, RejectReason.UNKNOWN_FORMAT, detail, self.name))
         if spans:
             result.add(assemble(spans, self.name))
         return result

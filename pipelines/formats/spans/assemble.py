@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 
 from pipelines.formats.build import Facts, Ordinals, trajectory
-from pipelines.formats.container import Normalised
+from pipelines.formats.container import Normalised, reject
 from pipelines.formats.dialects.conversation import Conversation
 from pipelines.formats.spans.model import AGENT, LLM, TOOL, Span
 from pipelines.formats.spans.talk import conversation_of
 from pipelines.formats.usage import total_usage
 from pipelines.formats.values import integer
+from schemas.reject import RejectReason
 from schemas.trajectory import Event, Trajectory, Usage
 
 DUPLICATE_SPAN = "duplicate_span"
@@ -34,8 +35,12 @@ def assemble(spans: Sequence[Span], source_format: str) -> Normalised:
     result = Normalised()
     by_id: dict[str, Span] = {}
     for span in spans:
-        if span.span_id and span.span_id in by_id:
+        known = by_id.get(span.span_id) if span.span_id else None
+        if known is not None and known.record.value == span.record.value:
             result.skip(DUPLICATE_SPAN)
+        elif known is not None:
+            detail = f"another span of the trace {span.trace_id} has its id and other content"
+            result.rejects.append(reject(span.record, RejectReason.DUPLICATE_ID, detail, source_format))
         else:
             by_id[span.span_id or f"#{len(by_id)}"] = span
     own = sorted(by_id.values(), key=_place)
