@@ -8,6 +8,7 @@ score without a verdict is an error.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -79,9 +80,9 @@ class _Counting(CompositeGrader[CompositeConfigT], Generic[CompositeConfigT]):
         """As the configuration names them."""
         return self.config.graders
 
+    @abstractmethod
     def needed(self, applying: _Counts) -> _Counts:
         """How many have to pass, of so many that apply."""
-        raise NotImplementedError
 
     def combine(self, length: int, outcomes: Mapping[str, GradeBatch]) -> GradeBatch:
         """Count the children's outcomes, row by row."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -33,9 +34,9 @@ class _NamedEvents(RowGrader[NamedEventsConfig]):
     config_model = NamedEventsConfig
     noun: ClassVar[str]
 
+    @abstractmethod
     def names(self, trajectory: Trajectory) -> set[str]:
         """The names that occurred."""
-        raise NotImplementedError
 
     def grade_row(self, trajectory: Trajectory) -> Score:
         """Every required name occurred and no forbidden one did."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -77,9 +78,9 @@ class _Loops(RowGrader[LoopConfigT]):
                 actions.append(_identity(call, result, self.config.match))
         return self.judge(*longest_repetition(actions, self.config.max_cycle_period))
 
+    @abstractmethod
     def judge(self, repetitions: int, period: int) -> Score:
         """The outcome for the longest repetition found: how often, and of how many actions."""
-        raise NotImplementedError
 
 
 class MaxRepeat(_Loops[MaxRepeatConfig]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 from graders.matching import charset
@@ -27,7 +28,7 @@ class ParsedPattern:
     names: dict[str, int] = field(default_factory=dict)
 
 
-class PatternParser:
+class PatternParser(ABC):
     """Recursive descent over the code points of one pattern; a dialect supplies `atom` and `quantifier`."""
 
     def __init__(self, pattern: str) -> None:
@@ -133,13 +134,13 @@ class PatternParser:
         self.position = pattern_from
         return None
 
+    @abstractmethod
     def atom(self) -> Node | None:
         """The next item without its quantifier; None if it stands for nothing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def quantified(self, atom: Node, start: int) -> Node:
         """`atom`, which began at `start`, with the quantifier that follows it, if any."""
-        raise NotImplementedError
 
 
 def _bounded(digits: str) -> int:

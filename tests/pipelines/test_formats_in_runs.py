@@ -181,3 +181,21 @@ class Forgetful(Container):
 def test_a_reader_that_loses_records_is_found_out() -> None:
     made = normalised_safely(Forgetful(), [SourceRecord({}, "a", number, 2) for number in range(3)])
     assert [(each.reason.value, each.detail[:12]) for each in made.rejects] == [("adapter_error", "3 of 3 recor")]
+
+
+def test_growing_calls_of_one_conversation_join_whichever_file_they_stand_in(tmp_path: Path) -> None:
+    turns: list[dict[str, Any]] = []
+    calls = []
+    for number in range(3):
+        turns.append({"role": "user", "content": f"question {number}"})
+        answer = {"role": "assistant", "content": f"answer {number}"}
+        usage = {"prompt_tokens": 10 * (number + 1), "completion_tokens": 5}
+        response = {"object": "chat.completion", "choices": [{"index": 0, "message": answer}], "usage": usage}
+        request = {"model": "m", "messages": [dict(turn) for turn in turns]}
+        calls.append({"conversation_id": "c", "request": request, "response": response})
+        turns.append(answer)
+    write_lines(tmp_path / "a.jsonl", [calls[0], calls[2]])
+    write_lines(tmp_path / "b.jsonl", [calls[1]])
+    assert run_suite(write_suite(tmp_path, ["*.jsonl"], ANY_TEXT), tmp_path / "out") == 0
+    (row,) = table(tmp_path / "out", "trajectories").to_pylist()
+    assert (row["message_count"], row["input_tokens"], row["output_tokens"]) == (6, 60, 15)

@@ -156,11 +156,15 @@ def _chained(calls: list[Call]) -> list[Call]:
 
 
 def _conversation(calls: list[Call], source_format: str) -> Trajectory:
-    """All calls of one conversation id, in the order of their times and places."""
+    """All calls of one conversation id, in the order of their times; without times, in that of their lengths and places."""
     times = [parse_time(call.time)[0] for call in calls]
-    if all(time is not None for time in times):
+    if None not in times:
         calls = [call for _, call in sorted(zip(times, calls, strict=True), key=lambda pair: pair[0] or _EPOCH)]
-    pairs = [(call.given(), (call.answers() or [Conversation()])[0]) for call in calls]
+    told = [(call, call.given()) for call in calls]
+    if None in times:  # without times a call that was given more came later, whichever file it stands in
+        told.sort(key=lambda pair: len(pair[1].messages))
+        calls = [call for call, _ in told]
+    pairs = [(given, (call.answers() or [Conversation()])[0]) for call, given in told]
     whole = Conversation()
     for thread in threads_of(pairs):
         whole.extend(thread.whole())
