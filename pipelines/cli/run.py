@@ -19,7 +19,7 @@ from pipelines.cli.exit_codes import (
     WAITING_FOR_BATCH,
 )
 from pipelines.cli.tables import print_table
-from pipelines.commit.committing import read_manifest
+from pipelines.commit.committing import clean_up, read_manifest
 from pipelines.plan import RunPlan
 from pipelines.preflight import check_access
 from pipelines.progress import Progress
@@ -87,10 +87,12 @@ def execute(options: argparse.Namespace) -> int:
         sys.stderr.flush()
         os._exit(INTERRUPTED)  # the runner's threads would hold the process until their blocks are done
     except Exception as error:
-        if already_committed(plan) is None:
+        winner = already_committed(plan)
+        if winner is None:
             traceback.print_exc()
             print(_failure(error), file=sys.stderr)
             return INTERNAL_FAILURE
+        clean_up(plan, winner)
         _say(options, f"run {plan.run_id} was committed by another process meanwhile ({type(error).__name__} here)")
     manifest = read_manifest(plan.output, plan.run_id)
     if manifest is None and not runner.waits:

@@ -36,12 +36,22 @@ def commit(plan: RunPlan, results: Sequence[BlockResult], published: Sequence[Pu
     ):
         winner = read_manifest(plan.output, plan.run_id)
         assert winner is not None
-        listed = {file.path for files in winner.tables.values() for file in files}
-        own = {file.path for files in manifest.tables.values() for file in files}
-        storage.delete([storage.join(plan.output, path) for path in sorted(own - listed)])
+        clean_up(plan, winner)
         return winner
-    storage.delete_folder(plan.staging)
+    clean_up(plan, manifest)
     return manifest
+
+
+def clean_up(plan: RunPlan, manifest: Manifest) -> None:
+    """After the commit: delete the run's staging, and files of its table folders that the manifest does not list.
+
+    Those are of another execution that lost the commit, or was stopped while it published.
+    """
+    listed = {storage.join(plan.output, *file.path.split("/")) for files in manifest.tables.values() for file in files}
+    for table in TABLES:
+        found = storage.list_folder(plan.table_folder(table))
+        storage.delete([file.uri for file in found if file.uri not in listed])
+    storage.delete_folder(plan.staging)
 
 
 def read_manifest(output: str, run_id: str) -> Manifest | None:
