@@ -8,7 +8,7 @@ from graders.grade_batch import GradeBatch
 from graders.grading import due_rows, grade
 from graders.judges import JudgeGrader
 from graders.judges.estimate import Estimator
-from pipelines.judging.plan import open_cache
+from pipelines.judging.process import open_cache
 from pipelines.plan import RunPlan
 from pipelines.reading.reader import BlockReader
 from pipelines.reading.splitting import split

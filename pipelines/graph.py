@@ -8,7 +8,6 @@ from typing import Any
 import apache_beam as beam
 
 from pipelines import steps
-from pipelines.judging.step import PENDING, JudgeDoFn
 from pipelines.packing import packed
 from pipelines.plan import RunPlan
 
@@ -91,6 +90,8 @@ class GradeBlocks(beam.PTransform):
         waiting = []
         for grader in self.plan.graders:
             if steps.is_judge(grader) and self.plan.judges is not None:
+                from pipelines.judging.step import PENDING, JudgeDoFn  # not loaded in a run without judges
+
                 ask = beam.ParDo(JudgeDoFn(grader, self.plan.judges)).with_output_types(steps.GradedBlock)
                 judged = graded | f"Judge/{grader.name}" >> ask.with_outputs(PENDING, main="judged")
                 graded = judged["judged"]

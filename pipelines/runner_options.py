@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from apache_beam.options.pipeline_options import (
     FlinkRunnerOptions,
@@ -22,6 +22,8 @@ from apache_beam.options.pipeline_options import (
 from graders.errors import ConfigError, Problem, nearest
 from pipelines import object_stores
 from pipelines.storage import is_remote
+
+OptionsView = TypeVar("OptionsView", bound=PipelineOptions)
 
 #: The default runner.
 LOCAL = "FnApiRunner"
@@ -61,6 +63,21 @@ FLINK_JOB_SERVER_OPTIONS = (
 )
 
 
+class Options(PipelineOptions):
+    """Beam's options. Beam asks for a view of them hundreds of times while it builds a graph, and makes a parser each time: one does."""
+
+    def view_as(self, cls: type[OptionsView]) -> OptionsView:
+        """The options as a class of Beam's declares them; changes to any view are changes to all."""
+        views = self.__dict__.setdefault("_gradebeam_views", {})
+        if cls not in views:
+            views[cls] = super().view_as(cls)
+        view: OptionsView = views[cls]
+        return view
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_gradebeam_views"}
+
+
 class _Parser(_BeamArgumentParser):
     """Raises where argparse would print a page of usage and exit."""
 
@@ -90,7 +107,7 @@ def parsed_options(arguments: Sequence[str]) -> PipelineOptions:
         parser.add_argument(flag, nargs="?")
     parsed, unknown = parser.parse_known_args(list(arguments))
     problems = [_unknown(word, [*known, *extra]) for word in unknown]
-    options = PipelineOptions(list(arguments))
+    options = Options(list(arguments))
     if not problems and runner_name(options) not in ("FlinkRunner", "PortableRunner"):
         problems = [
             Problem((flag,), f"only Flink knows this option, and the runner is {runner_name(options)}")

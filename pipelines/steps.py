@@ -17,10 +17,11 @@ from graders.configured import ConfiguredGrader
 from graders.grade_batch import GradeBatch
 from graders.grading import grade
 from graders.judges import JudgeGrader
-from graders.judges.batch_desk import BatchPending
+from graders.judges.batch_pending import BatchPending
 from pipelines import storage
 from pipelines.commit.committing import commit
 from pipelines.commit.publishing import PublishedFile, PublishTask, plan_tasks, publish
+from pipelines.memory import keep_memory
 from pipelines.packing import unpacked
 from pipelines.plan import RunPlan
 from pipelines.reading.block import Block, Segment
@@ -132,6 +133,7 @@ class ReadDoFn(beam.DoFn):
         self.plan = plan
 
     def setup(self) -> None:
+        keep_memory()
         self.finished = complete_blocks(self.plan.staging)
         self.reader = BlockReader(self.plan.suite.input, hash_seed(self.plan.run_id))
 

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from graders.judges.batch_files import TERMINAL, Chunk, chunks_of, metadata, own_batches, replies_in, request_file
+from graders.judges.batch_pending import BatchPending
 from graders.judges.choice import Failure
 from graders.judges.client import ChatClient, Fault
 from graders.judges.limits import Ask, Ledger, Settlement, nano_usd
@@ -20,13 +21,6 @@ from graders.judges.structured import LADDER
 
 MAX_PAGES = 200
 MAX_RESULT_BYTES = 2**30
-
-
-class BatchPending(Exception):
-    """The provider has not finished these batches. Not a fault: run the same command again later.
-
-    `args` are the batches' ids.
-    """
 
 
 class BatchDesk:

@@ -16,6 +16,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 import orjson
 
+from graders.judges.keys import missing_keys
 from graders.judges.pricing import cost_of
 from graders.judges.request import JudgeReply, JudgeRequest, TokenUsage
 from graders.judges.structured import Mode, response_format
@@ -223,11 +224,6 @@ def same_origin(one: str, other: str) -> bool:
     """Whether two URLs have scheme, host and port in common: only then may keys go along."""
     left, right = urlsplit(one), urlsplit(other)
     return (left.scheme, left.hostname, left.port) == (right.scheme, right.hostname, right.port)
-
-
-def missing_keys(route: RouteConfig, environ: Mapping[str, str]) -> list[str]:
-    """Environment variables that the route needs and that are not set."""
-    return [name for name in route.key_variables if not environ.get(name, "").strip()]
 
 
 def _secret_headers(route: RouteConfig, environ: Mapping[str, str]) -> dict[str, str]:

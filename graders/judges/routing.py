@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from graders.configured import ConfiguredGrader
 from graders.errors import ConfigError, Problem, nearest
-from graders.judges.client import missing_keys
 from graders.judges.judge_grader import DEFAULT_ROUTE, JudgeGrader
+from graders.judges.keys import missing_keys
 from schemas.routes import RouteConfig
 
 

@@ -24,7 +24,8 @@ from graders.configured import ConfiguredGrader
 from graders.grade_batch import GradeBatch, from_scores
 from graders.grader import exception_score
 from graders.grading import due_rows
-from graders.judges.batch_desk import BatchDesk, BatchPending
+from graders.judges.batch_desk import BatchDesk
+from graders.judges.batch_pending import BatchPending
 from graders.judges.breaker import OPEN_AFTER_SECONDS
 from graders.judges.cache import CachedReply, RecentReplies, ReplyCache
 from graders.judges.caller import RouteCaller, Spent

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import sys
 import traceback
@@ -23,6 +22,7 @@ from pipelines.commit.committing import clean_up, read_manifest
 from pipelines.plan import RunPlan
 from pipelines.preflight import check_access
 from pipelines.progress import Progress
+from pipelines.quick_beam import load_beam
 from pipelines.running import RunRequest, already_committed, make_plan, places
 from pipelines.suite_file import SuiteError, load_suite
 from pipelines.summary import facts, over_allowance, summary_rows
@@ -62,7 +62,7 @@ def execute(options: argparse.Namespace) -> int:
     except SuiteError as error:
         print("\n".join(error.rendered()), file=sys.stderr)
         return BAD_USAGE
-    logging.getLogger().addFilter(_is_not_about_bigquery)
+    load_beam(local=not options.beam)
     from pipelines.runners import choose_runner, run_pipeline
 
     request = RunRequest(tuple(options.input), options.output, options.run_id, options.refresh_judges)
@@ -128,11 +128,6 @@ def _figures(estimated: Estimate) -> list[str]:
     )
     costs = (estimated.cost_usd, estimated.worst_cost_usd)
     return [*(f"{count:,}" for count in counts), *("unknown" if cost is None else f"{cost:.6f}" for cost in costs)]
-
-
-def _is_not_about_bigquery(record: logging.LogRecord) -> bool:
-    """Beam warns on import that its BigQuery clients are not installed; nothing here uses them."""
-    return not str(record.msg).startswith("apitools not found")
 
 
 def _report(options: argparse.Namespace, plan: RunPlan, manifest: Manifest) -> int:

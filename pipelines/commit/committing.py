@@ -12,9 +12,9 @@ import orjson
 import pyarrow as pa
 
 from graders.grade_batch import STATUSES
+from graders.judges.limits import Totals
 from pipelines import storage
 from pipelines.commit.publishing import PublishedFile, total_removed
-from pipelines.judging.plan import spent
 from pipelines.plan import RunPlan, commit_uri
 from pipelines.writing.parquet import parquet_bytes
 from pipelines.writing.parts import BlockResult
@@ -91,7 +91,7 @@ def build_manifest(plan: RunPlan, results: Sequence[BlockResult], published: Seq
         for grader in plan.graders
     }
     totals = {status.value: sum(each.get(status.value, 0) for each in statuses.values()) for status in STATUSES}
-    paid = spent(plan.judges) if plan.judges is not None else None  # by killed executions of the run, too
+    paid = _paid(plan)
     manifest = Manifest(
         run_id=plan.run_id,
         suite_name=plan.suite.name,
@@ -216,3 +216,12 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
         for name, count in each.items():
             total[name] = total.get(name, 0) + count
     return dict(sorted(total.items()))
+
+
+def _paid(plan: RunPlan) -> Totals | None:
+    """What the run's judges have cost, in killed executions of it too; None where no ledger tells."""
+    if plan.judges is None:
+        return None
+    from pipelines.judging.process import spent  # with an HTTP client, which a run without judges need not load
+
+    return spent(plan.judges)

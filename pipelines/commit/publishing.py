@@ -118,12 +118,21 @@ def _duplicates_in_pass(hashed: Sequence[BlockResult], number: int, passes: int)
     if not hashes:
         return
     together = np.concatenate(hashes)
-    order = np.lexsort((np.arange(len(together)), together[:, 1], together[:, 0]))
+    suspects = _in_repeated_halves(together[:, 0])
+    together = together[suspects]
+    order = np.lexsort((suspects, together[:, 1], together[:, 0]))
     ordered = together[order]
-    repeats = order[1:][(ordered[1:] == ordered[:-1]).all(axis=1)]
+    repeats = suspects[order[1:][(ordered[1:] == ordered[:-1]).all(axis=1)]]
     block_of, row_of = np.concatenate(blocks)[repeats], np.concatenate(rows)[repeats]
     for place in np.unique(block_of).tolist():
         yield hashed[place].key, row_of[block_of == place]
+
+
+def _in_repeated_halves(halves: npt.NDArray[np.uint64]) -> RowNumbers:
+    """Where the values stand that occur more than once: in most logs few, and one sort of plain numbers tells."""
+    ordered = np.sort(halves)
+    repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    return np.flatnonzero(np.isin(halves, repeated))
 
 
 def _groups(results: Sequence[BlockResult], table: str) -> Iterator[list[BlockResult]]:

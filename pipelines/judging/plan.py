@@ -1,26 +1,17 @@
-"""What a worker needs to ask judges: small, picklable, without keys; and the one runner that a process makes of it."""
+"""What a worker needs to ask judges: small, picklable, without keys. A process makes its runner of it in `pipelines.judging.process`."""
 
 from __future__ import annotations
 
-import atexit
 import os
 import tempfile
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from graders.configured import ConfiguredGrader
 from graders.errors import ConfigError, Problem
-from graders.judges.cache import ReplyCache
-from graders.judges.client import missing_keys
-from graders.judges.limits import Ledger, Totals, limits_of, run_limits
-from graders.judges.memory_ledger import MemoryLedger
+from graders.judges.keys import missing_keys
 from graders.judges.routing import share, share_of_budget, used_routes
-from graders.judges.runner import JudgeRunner
 from pipelines import storage
-from pipelines.judging.ledger import SqliteLedger
-from pipelines.judging.segment_cache import FolderSegments, SegmentCache
-from pipelines.judging.sqlite_cache import SqliteCache
 from schemas.routes import RouteConfig
 
 #: Below the output folder, beside `_commits`: what judges answered and what they cost.
@@ -133,57 +124,7 @@ def check_keys(plan: JudgePlan, environ: Mapping[str, str] = os.environ) -> None
         raise ConfigError(problems)
 
 
-def open_cache(plan: JudgePlan) -> ReplyCache:
-    """The cache of a plan."""
-    return SqliteCache(plan.cache_uri) if plan.embedded else SegmentCache(FolderSegments(plan.cache_uri))
-
-
-def open_ledger(plan: JudgePlan) -> Ledger:
-    """The ledger of a plan: embedded on one machine, else this process's share in memory."""
-    limits = {name: limits_of(route) for name, route in plan.routes.items()}
-    whole = run_limits(plan.max_calls, plan.max_cost_usd)
-    return MemoryLedger(limits, whole) if plan.distributed else SqliteLedger(plan.ledger_path, limits, whole)
-
-
-_runners: dict[tuple[str, str, bool], JudgeRunner] = {}
-_lock = threading.Lock()
-
-
-def runner_for(plan: JudgePlan) -> JudgeRunner:
-    """This process's runner for a plan: made when first asked for, shared by all threads and steps."""
-    key = (plan.output, plan.run_id, plan.refresh)
-    with _lock:
-        if key not in _runners:
-            _runners[key] = JudgeRunner(
-                plan.routes, cache=open_cache(plan), ledger=open_ledger(plan), run_id=plan.run_id, refresh=plan.refresh
-            )
-        return _runners[key]
-
-
-def spent(plan: JudgePlan) -> Totals | None:
-    """Calls and dollars of the run so far, killed executions included; None where no ledger outlives the processes."""
-    if plan.distributed or not plan.routes:
-        return None
-    ledger = open_ledger(plan)
-    try:
-        return ledger.totals()
-    finally:
-        ledger.close()
-
-
-def close_runners() -> None:
-    """End all runners of this process: caches are durable, connections closed. A later `runner_for` makes new ones."""
-    with _lock:
-        runners = list(_runners.values())
-        _runners.clear()
-    for runner in runners:
-        runner.close()
-
-
 def _limits_set(route: RouteConfig) -> list[str]:
     own = ["max_concurrency"] if "max_concurrency" in route.model_fields_set else []
     others = ("requests_per_minute", "tokens_per_minute", "max_calls", "max_cost_usd")
     return own + [name for name in others if getattr(route, name) is not None]
-
-
-atexit.register(close_runners)

@@ -14,8 +14,9 @@ from apache_beam.transforms.window import WindowedValue
 
 from graders.configured import ConfiguredGrader
 from graders.grade_batch import GradeBatch
-from graders.judges.batch_desk import BatchPending
-from pipelines.judging.plan import JudgePlan, runner_for
+from graders.judges.batch_pending import BatchPending
+from pipelines.judging.plan import JudgePlan
+from pipelines.judging.process import runner_for
 
 #: Tag of blocks that wait for a provider's batch; their parts are not written, the run ends with exit code 13.
 PENDING = "pending"

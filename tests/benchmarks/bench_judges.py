@@ -18,7 +18,8 @@ from pathlib import Path
 
 from graders.configured import configure
 from graders.trajectory_batch import TrajectoryBatch
-from pipelines.judging.plan import close_runners, judge_plan, runner_for
+from pipelines.judging.plan import judge_plan
+from pipelines.judging.process import close_runners, runner_for
 from tests.benchmarks.judge_endpoint import endpoint
 from tests.graders.judges.examples import LLM_SCORE
 from tests.graders.judges.runners import route, trajectories

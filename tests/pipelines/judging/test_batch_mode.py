@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from graders.judges.batch_desk import BatchPending
+from graders.judges.batch_pending import BatchPending
 from graders.judges.limits import limits_of
 from graders.judges.runner import JudgeRunner
 from pipelines.judging.ledger import SqliteLedger

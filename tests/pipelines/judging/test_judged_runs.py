@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipelines.cli.exit_codes import BAD_USAGE, DONE, OVER_ALLOWANCE, WAITING_FOR_BATCH
-from pipelines.judging.plan import close_runners
+from pipelines.judging.process import close_runners
 from tests.graders.judges.examples import LLM_SCORE
 from tests.graders.judges.fault_server import FaultPlan, FaultServer, Response
 from tests.graders.judges.runners import PRICES

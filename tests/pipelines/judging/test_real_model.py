@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.cli.exit_codes import DONE
-from pipelines.judging.plan import close_runners
+from pipelines.judging.process import close_runners
 from schemas.score import ErrorType
 from tests.graders.judges.runners import PRICES
 from tests.pipelines.judging.model_server import MODEL, model_server

@@ -16,9 +16,10 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from graders.configured import configure
 from graders.errors import ConfigError
 from graders.grade_batch import GradeBatch
-from graders.judges.batch_desk import BatchPending
+from graders.judges.batch_pending import BatchPending
 from graders.trajectory_batch import TrajectoryBatch
-from pipelines.judging.plan import JudgePlan, check_keys, close_runners, judge_plan, spent
+from pipelines.judging.plan import JudgePlan, check_keys, judge_plan
+from pipelines.judging.process import close_runners, spent
 from pipelines.judging.step import PENDING, JudgeDoFn
 from schemas.routes import RouteConfig
 from tests.graders.judges.examples import LLM_SCORE
