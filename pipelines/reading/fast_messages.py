@@ -31,10 +31,14 @@ from pipelines.formats.values import parse_time
 from pipelines.identity import trajectory_uids
 from pipelines.reading import fast_conversation
 from pipelines.reading.fast_conversation import FastConversations
+from pipelines.reading.uniform_lines import read_uniform_lines
 from schemas.tables import TIMESTAMP
 from schemas.trajectory_batch import TRAJECTORY_BATCH, USAGE_FIELDS
 
 _SAMPLE_LINES = 24
+#: Of the sampled lines; where there are more, a try to read all as lines of few shapes is likely lost.
+_FEW_SHAPES = 8
+_SMALLEST_UNIFORM = 256
 _USAGE = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": None}
 _SCALARS: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), type(None): pa.string()}
 #: Top-level keys whose rules are the container's alone.
@@ -54,6 +58,8 @@ class FastMessages:
     """Top-level keys of scalar values, in order."""
     metadata: tuple[str, ...]
     """Keys of scalars in the object `metadata`."""
+    uniform: bool = False
+    """Whether the sampled lines are of few shapes."""
 
     @classmethod
     def for_lines(cls, data: bytes, starts: Lines, ends: Lines, container: Container) -> FastMessages | None:
@@ -63,6 +69,7 @@ class FastMessages:
         scalars: dict[str, pa.DataType] = {}
         metadata: dict[str, pa.DataType] = {}
         plain = 0
+        shapes = set()
         picks = np.unique(np.linspace(0, len(starts) - 1, _SAMPLE_LINES).astype(int)).tolist()
         for number in picks:
             try:
@@ -70,6 +77,7 @@ class FastMessages:
             except orjson.JSONDecodeError:
                 continue
             plain += isinstance(value, dict) and _learn(value, scalars, metadata)
+            shapes.add(_shape(value))
         if plain * 2 < len(picks) or scalars.keys() & metadata.keys():
             return None
         fields = [pa.field("messages", fast_conversation.LOG_MESSAGES)]
@@ -77,7 +85,8 @@ class FastMessages:
         fields.append(pa.field("usage", pa.struct([(key, pa.int64()) for key in _USAGE])))
         if metadata:
             fields.append(pa.field("metadata", pa.struct(list(metadata.items()))))
-        return cls(container.name, pa.schema(fields), tuple(scalars), tuple(metadata))
+        uniform = len(shapes) <= _FEW_SHAPES
+        return cls(container.name, pa.schema(fields), tuple(scalars), tuple(metadata), uniform)
 
     def parse(self, data: bytes, starts: Lines, ends: Lines, uri: str, offset: int) -> pa.RecordBatch | None:
         """The trajectories of lines that stand one after another, one a line; None where they are not all plain.
@@ -90,30 +99,26 @@ class FastMessages:
             offset: where the chunk begins in the decompressed stream.
         """
         text = data[int(starts[0]) : int(ends[-1])]
-        table = self._read(text)
-        if table is None or table.num_rows != len(starts):
+        if not _is_utf8(text):
             return None
-        columns = {name: table[name].combine_chunks() for name in table.column_names}
+        columns = self._columns(text, starts - starts[0], ends - starts[0])
+        if columns is None:
+            return None
         conversations = FastConversations.of(columns["messages"])
         usage = columns["usage"]
         if conversations is None or not _usage_is_plain(usage):
             return None
         return self._batch(columns, conversations, uri, starts + offset, ends - starts)
 
-    def _read(self, text: bytes) -> pa.Table | None:
-        if not text.isascii():
-            try:
-                text.decode("utf-8")
-            except UnicodeDecodeError:
-                return None
-        try:
-            return pa_json.read_json(
-                pa.BufferReader(text),
-                read_options=pa_json.ReadOptions(use_threads=False, block_size=len(text) + 1),
-                parse_options=pa_json.ParseOptions(explicit_schema=self.schema, unexpected_field_behavior="error"),
-            )
-        except pa.ArrowInvalid:
+    def _columns(self, text: bytes, starts: Lines, ends: Lines) -> dict[str, pa.Array] | None:
+        if self.uniform and len(starts) >= _SMALLEST_UNIFORM:
+            columns = read_uniform_lines(text, starts, ends, self.schema)
+            if columns is not None:
+                return columns
+        table = read_with_arrow(text, self.schema)
+        if table is None or table.num_rows != len(starts):
             return None
+        return {name: table[name].combine_chunks() for name in table.column_names}
 
     def _batch(
         self,
@@ -229,6 +234,37 @@ class _Facts:
             return _as_text(self.columns[key])
         left = pc.if_else(pa.array(used), pa.scalar(None, pa.string()), _as_text(self.columns[key]))
         return None if left.null_count == self.count else left
+
+
+def read_with_arrow(text: bytes, schema: pa.Schema) -> pa.Table | None:
+    """JSON lines by Arrow's reader; None where one of them is not what the schema says, to the letter."""
+    try:
+        return pa_json.read_json(
+            pa.BufferReader(text),
+            read_options=pa_json.ReadOptions(use_threads=False, block_size=len(text) + 1),
+            parse_options=pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+        )
+    except pa.ArrowInvalid:
+        return None
+
+
+def _is_utf8(text: bytes) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _shape(value: Any) -> Any:
+    """What lines have in common that `read_uniform_lines` reads together."""
+    if isinstance(value, dict):
+        return tuple((key, _shape(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return tuple(_shape(item) for item in value)
+    return value if value is None or isinstance(value, bool) else type(value)
 
 
 def _learn(value: dict[str, Any], scalars: dict[str, pa.DataType], metadata: dict[str, pa.DataType]) -> bool:

@@ -13,6 +13,7 @@ import xxhash
 from graders.trajectory_batch import TrajectoryBatch
 from pipelines.formats.container import Container, Normalised, SourceRecord, normalised_safely, reject
 from pipelines.formats.json_values import Decoded, decode_line
+from pipelines.reading.byte_scan import places_of
 from pipelines.reading.fast_messages import FastMessages
 from pipelines.reading.lines import LineChunk, OversizeLine
 from pipelines.reading.loaded import LoadedBlock, RecordHashes
@@ -59,15 +60,15 @@ def load_lines(
 def find_lines(data: bytes, max_line: int = 2**31) -> LineSpans:
     """The lines of a chunk that are not blank. Those over `max_line` bytes are not simple."""
     buffer = np.frombuffer(data, dtype=np.uint8)
-    newlines = np.flatnonzero(buffer == 10).astype(np.int64)
+    newlines = places_of(ord("\n"), buffer)
     starts = np.concatenate((np.zeros(1, np.int64), newlines + 1))
     ends = np.concatenate((newlines, np.array([len(data)], np.int64)))
-    padded = np.concatenate((buffer, np.zeros(1, np.uint8))) if len(buffer) else np.zeros(1, np.uint8)
-    carriage = (ends > starts) & (padded[np.maximum(ends - 1, 0)] == 13)
-    ends = ends - carriage
     filled = ends > starts
     starts, ends = starts[filled], ends[filled]
-    simple = (padded[starts] == ord("{")) & (padded[ends - 1] == ord("}"))
+    ends = ends - (buffer[ends - 1] == ord("\r"))
+    filled = ends > starts
+    starts, ends = starts[filled], ends[filled]
+    simple = (buffer[starts] == ord("{")) & (buffer[ends - 1] == ord("}"))
     oversize = ends - starts > max_line
     return LineSpans(starts, ends, simple & ~oversize, oversize)
 

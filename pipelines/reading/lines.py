@@ -8,6 +8,11 @@ from typing import BinaryIO
 
 #: A chunk of lines is about this large, and becomes one block of trajectories.
 CHUNK_BYTES = 8 * 2**20
+#: Chunks of long lines are larger, so that a block has about `_CHUNK_LINES` trajectories: each block costs some milliseconds of its own.
+LARGEST_CHUNK_BYTES = 32 * 2**20
+_CHUNK_LINES = 4096
+#: A file is cut into at least so many, or into chunks of `CHUNK_BYTES`: there must be enough for every core.
+_FEWEST_CHUNKS = 32
 _PIECE = 2**20
 
 
@@ -31,6 +36,12 @@ class OversizeLine:
     size: int
 
 
+def chunk_bytes_for(file_bytes: int, line_bytes: int) -> int:
+    """How large the chunks of a file of so many bytes should be whose lines have about `line_bytes` each."""
+    wanted = min(line_bytes * _CHUNK_LINES, file_bytes // _FEWEST_CHUNKS)
+    return max(CHUNK_BYTES, min(wanted, LARGEST_CHUNK_BYTES))
+
+
 def lines_of_range(file: BinaryIO, start: int, end: int | None, max_line: int) -> Iterator[LineChunk | OversizeLine]:
     """The lines that begin in bytes `start` (inclusive) to `end` (exclusive; None: the end) of a seekable file.
 
@@ -43,7 +54,7 @@ def lines_of_range(file: BinaryIO, start: int, end: int | None, max_line: int) -
         if skipped is None:
             return
         start = skipped
-    if end is not None and 0 < end - start <= CHUNK_BYTES:
+    if end is not None and 0 < end - start <= LARGEST_CHUNK_BYTES:
         data = file.read(end - start)
         last = data.rfind(b"\n") + 1
         rest = b"" if last == len(data) else file.readline(max(max_line - (len(data) - last), 0) + 1)

@@ -16,7 +16,7 @@ from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, sniff_file, utf8_stream
 from pipelines.reading.block import Block
 from pipelines.reading.compression import CORRUPT, decompressed, is_damage
-from pipelines.reading.lines import CHUNK_BYTES, LineChunk, lines_of_stream, read_some
+from pipelines.reading.lines import LineChunk, chunk_bytes_for, lines_of_stream, read_some
 from pipelines.reading.parquet_rows import parquet_records
 from schemas.manifest import InputFile
 from schemas.reject import RejectReason
@@ -33,6 +33,8 @@ class FileFormat:
     block: Block
     """The whole file as one block."""
     why: str
+    line_bytes: int = 0
+    """How long its lines are on average, told from its first bytes."""
 
     @property
     def name(self) -> str:
@@ -53,12 +55,14 @@ def file_format(file: InputFile, config: InputConfig) -> FileFormat:
 
 def split(file: InputFile, config: InputConfig) -> Iterator[Block]:
     """The blocks of a file: byte ranges of plain JSON lines, row groups of Parquet, else the whole file."""
-    whole = file_format(file, config).block
+    told = file_format(file, config)
+    whole = told.block
     if whole.container is not None and whole.container.grouping == "file":
         yield whole
     elif whole.kind == "lines" and whole.compression == "none" and whole.encoding == "utf-8":
-        for start in range(0, max(file.size, 1), CHUNK_BYTES):
-            end = min(start + CHUNK_BYTES, file.size)
+        chunk_bytes = chunk_bytes_for(file.size, told.line_bytes)
+        for start in range(0, max(file.size, 1), chunk_bytes):
+            end = min(start + chunk_bytes, file.size)
             yield replace(whole, start=start, end=end, size=end - start)
     elif whole.kind == "parquet":
         with storage.open_read(file.uri) as stream:
@@ -88,7 +92,8 @@ def _file_format(file: InputFile, config: InputConfig) -> FileFormat:
     block = Block(file.uri, sniffed.transport, None, compression, sniffed.encoding, size=file.size)
     container, why = _container(block, head, is_whole, file.uri, config)
     reasons.append(why)
-    return FileFormat(replace(block, container=container), "; ".join(reason for reason in reasons if reason))
+    why = "; ".join(reason for reason in reasons if reason)
+    return FileFormat(replace(block, container=container), why, len(head) // (head.count(b"\n") + 1))
 
 
 def _container(block: Block, head: bytes, is_whole: bool, uri: str, config: InputConfig) -> tuple[Container, str]:

@@ -22,7 +22,6 @@ WRITER_OPTIONS: dict[str, Any] = {
 #: Columns that engines prune row groups by. Statistics of the others cost a fifth of the writing and help nobody.
 _PRUNED_BY = frozenset(
     {
-        "trajectory_uid",
         "trajectory_id",
         "event_time",
         "event_date",
