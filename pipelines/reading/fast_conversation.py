@@ -33,6 +33,8 @@ LOG_MESSAGES = pa.list_(
 )
 _ROLE_NAMES = pa.array(list(ROLES))
 _OUR_ROLES = pa.array(list(ROLES.values()))
+#: A text whose first byte lies between these is not blank.
+_SPACE, _BEYOND_ASCII = 0x20, 0x80
 #: Text that may be all white space; Python's own test decides.
 _MAYBE_BLANK = r"^[\s\x0b\x1c-\x1f\x{85}\p{Z}]+"
 
@@ -169,8 +171,14 @@ def _picked(
 
 def _not_blank(texts: pa.StringArray) -> Mask:
     filled = _numpy(pc.fill_null(pc.greater(pc.binary_length(texts), 0), False))
-    suspects = np.flatnonzero(_numpy(pc.fill_null(pc.match_substring_regex(texts, _MAYBE_BLANK), False)) & filled)
-    for place in suspects.tolist():
+    data = texts.buffers()[2]
+    if data is None or not filled.any():
+        return filled
+    starts = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts)]
+    first_bytes = np.frombuffer(data, np.uint8)[starts[filled]]
+    suspects = np.flatnonzero(filled)[(first_bytes <= _SPACE) | (first_bytes >= _BEYOND_ASCII)]
+    begin_blank = pc.match_substring_regex(texts.take(pa.array(suspects)), _MAYBE_BLANK)
+    for place in suspects[_numpy(begin_blank)].tolist():
         filled[place] = not texts[place].as_py().isspace()
     return filled
 

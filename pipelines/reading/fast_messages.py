@@ -39,6 +39,7 @@ _SAMPLE_LINES = 24
 #: Of the sampled lines; where there are more, a try to read all as lines of few shapes is likely lost.
 _FEW_SHAPES = 8
 _SMALLEST_UNIFORM = 256
+_LINE_ENDS = (b"", b"\n", b"\r\n")
 _USAGE = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": None}
 _SCALARS: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), type(None): pa.string()}
 #: Top-level keys whose rules are the container's alone.
@@ -98,10 +99,12 @@ class FastMessages:
             uri: the source.
             offset: where the chunk begins in the decompressed stream.
         """
-        text = data[int(starts[0]) : int(ends[-1])]
+        first, last = int(starts[0]), int(ends[-1])
+        # Where the lines are all of the data, it is taken as it is: a copy of some megabytes would be for nothing.
+        text = data if first == 0 and data[last : last + 3] in _LINE_ENDS else data[first:last]
         if not _is_utf8(text):
             return None
-        columns = self._columns(text, starts - starts[0], ends - starts[0])
+        columns = self._columns(text, starts - first, ends - first)
         if columns is None:
             return None
         conversations = FastConversations.of(columns["messages"])

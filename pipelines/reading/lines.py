@@ -55,15 +55,14 @@ def lines_of_range(file: BinaryIO, start: int, end: int | None, max_line: int) -
             return
         start = skipped
     if end is not None and 0 < end - start <= LARGEST_CHUNK_BYTES:
-        data = file.read(end - start)
-        last = data.rfind(b"\n") + 1
-        rest = b"" if last == len(data) else file.readline(max(max_line - (len(data) - last), 0) + 1)
-        if len(data) - last + len(rest) <= max_line or rest.endswith(b"\n"):
+        file.seek(end - 1)  # where its last line ends is looked up first, for one read without a copy
+        rest = file.readline(max_line + 1)
+        file.seek(start)
+        if len(rest) <= max_line or rest.endswith(b"\n"):
+            data = file.read(end - 1 - start + len(rest))
             if data:
-                data = data + rest if rest else data
                 yield LineChunk(data, start, reaches_end=not data.endswith(b"\n"))
             return
-        file.seek(start)  # its last line is too long to keep
     yield from lines_of_stream(file, start, end, max_line)
 
 

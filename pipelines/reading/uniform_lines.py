@@ -79,9 +79,9 @@ def read_uniform_lines(text: bytes, starts: Rows, ends: Rows, schema: pa.Schema)
     """The columns of `schema` as Arrow's JSON reader gives them, one row a line; None where the lines are not for this reader.
 
     Args:
-        text: the lines, from the start of the first to the end of the last: valid UTF-8 of less than 2 GiB.
+        text: valid UTF-8 of less than 2 GiB; between and after the lines stand only line ends.
         starts: where the lines begin, ascending.
-        ends: where they end. Between lines stand only line ends.
+        ends: where they end.
         schema: strings, 64-bit integers, booleans, and structs and lists of such.
     """
     try:
@@ -128,7 +128,7 @@ class _Lines:
                 control += len(matched.rows) * sum(_control(piece) for piece in shape.pieces)
                 yield matched
                 left = left[~is_like]
-        between = int((self.starts[1:] - self.ends[:-1]).sum())
+        between = len(self.text) - int((self.ends - self.starts).sum())
         if count_below(_FIRST_PRINTABLE, self.bytes) != control + between:
             raise _UnfitError  # a raw control character in a string
 
