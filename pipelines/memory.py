@@ -19,8 +19,8 @@ _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
 #: Free memory at the top of the heap that is kept.
 _KEPT_BYTES = 512 * 2**20
-#: Larger arrays come from the system and go back to it. The first that this glibc takes.
-_MAPPED_BYTES = (256 * 2**20, 32 * 2**20)
+#: Larger arrays come from the system and go back to it. It is the most that glibc takes; arrays of a block are smaller.
+_MAPPED_BYTES = 32 * 2**20
 
 
 @lru_cache(maxsize=1)
@@ -33,9 +33,7 @@ def keep_memory() -> bool:
     except (AttributeError, OSError):  # another libc
         return False
     mallopt(_M_ARENA_MAX, 1)
-    kept = mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES) == 1 and any(
-        mallopt(_M_MMAP_THRESHOLD, size) == 1 for size in _MAPPED_BYTES
-    )
+    kept = mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES) == 1 and mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES) == 1
     if kept:
         pa.set_memory_pool(pa.system_memory_pool())
     return bool(kept)

@@ -19,6 +19,7 @@ from pipelines.cli.exit_codes import (
 )
 from pipelines.cli.tables import print_table
 from pipelines.commit.committing import clean_up, read_manifest
+from pipelines.memory import keep_memory
 from pipelines.plan import RunPlan
 from pipelines.preflight import check_access
 from pipelines.progress import Progress
@@ -62,6 +63,7 @@ def execute(options: argparse.Namespace) -> int:
     except SuiteError as error:
         print("\n".join(error.rendered()), file=sys.stderr)
         return BAD_USAGE
+    keep_memory()  # before there are threads, for each new one would take an arena of its own
     load_beam(local=not options.beam)
     from pipelines.runners import choose_runner, run_pipeline
 

@@ -9,7 +9,7 @@ from typing import BinaryIO
 #: A chunk of lines is about this large, and becomes one block of trajectories.
 CHUNK_BYTES = 8 * 2**20
 #: Chunks of long lines are larger, so that a block has about `_CHUNK_LINES` trajectories: each block costs some milliseconds of its own.
-LARGEST_CHUNK_BYTES = 32 * 2**20
+LARGEST_CHUNK_BYTES = 16 * 2**20
 _CHUNK_LINES = 4096
 #: A file is cut into at least so many, or into chunks of `CHUNK_BYTES`: there must be enough for every core.
 _FEWEST_CHUNKS = 32
