@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipelines.writing.null_columns import with_null_columns
+
 ROW_GROUP_ROWS = 1_000_000
 #: The Arrow schema is not stored: strings that were dictionaries in memory must read back as plain strings everywhere.
 WRITER_OPTIONS: dict[str, Any] = {
@@ -36,8 +38,20 @@ _PRUNED_BY = frozenset(
 
 
 def parquet_bytes(table: pa.Table) -> memoryview:
-    """A table as one Parquet file."""
+    """A table as one Parquet file. Its columns are nullable; those of only nulls cost next to nothing."""
+    filled = [name for name in table.column_names if table[name].null_count < len(table)]
+    if len(filled) == len(table.column_names) or not filled:
+        return _written(table)
+    schema = pa.schema([pa.field(field.name, _plain_type(field.type)) for field in table.schema])
+    return memoryview(b"".join(with_null_columns(_written(table.select(filled)), schema, WRITER_OPTIONS)))
+
+
+def _written(table: pa.Table) -> memoryview:
     sink = pa.BufferOutputStream()
     pruned_by = [name for name in table.column_names if name in _PRUNED_BY]
     pq.write_table(table, sink, row_group_size=ROW_GROUP_ROWS, write_statistics=pruned_by, **WRITER_OPTIONS)
     return memoryview(sink.getvalue())
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
