@@ -22,7 +22,7 @@ NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,99}$"
 class Condition(BaseModel):
     """`when:`: grade only where another grader came out so, or where metadata says so."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     grader: str | None = None
     status: Literal["pass", "fail", "scored", "error", "skipped"] | None = None
@@ -32,7 +32,7 @@ class Condition(BaseModel):
 class CommonFields(BaseModel):
     """What any grader object may say beside its own configuration."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     name: str | None = Field(default=None, pattern=NAME_PATTERN)
     sample: float | None = Field(default=None, gt=0, le=1)

@@ -25,7 +25,7 @@ from schemas.trajectory import Trajectory
 class GraderConfig(BaseModel):
     """Base of every grader's configuration: unknown fields are refused, types are not coerced."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 ConfigClass = type[GraderConfig]

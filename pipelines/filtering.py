@@ -20,7 +20,7 @@ from graders.verdict import Outcome, trajectory_verdict
 from pipelines.formats.container import Container, Normalised
 from pipelines.formats.detection import container_by_name, detect
 from pipelines.formats.json_values import Decoded, decode_line
-from pipelines.reading.line_blocks import normalise_line, oversize_reject
+from pipelines.reading.line_records import normalise_line, oversize_reject
 from pipelines.reading.lines import OversizeLine
 from pipelines.suite_file import LoadedSuite
 from pipelines.writing.score_table import score_table

@@ -11,7 +11,7 @@ MANIFEST_VERSION = 1
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 class InputFile(_Part):

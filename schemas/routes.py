@@ -30,7 +30,7 @@ Money = Annotated[Decimal, BeforeValidator(_decimal), Field(ge=0, allow_inf_nan=
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class Prices(_Part):

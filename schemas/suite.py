@@ -10,7 +10,7 @@ from schemas.routes import RouteConfig
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class InputConfig(_Part):

@@ -12,6 +12,7 @@ do not fold.
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -28,6 +29,8 @@ _TURKIC = frozenset({0x130, 0x131})
 _CASED = r"[\p{Cased}\p{Changes_When_Casemapped}\p{Changes_When_Casefolded}]"
 
 _FEW = 16
+#: All that an ASCII character can be the same as (dotted and dotless i, long s, the Kelvin sign): no need to look through all of Unicode.
+_SAME_AS_ASCII = string.ascii_letters + "\u0130\u0131\u017f\u212a"
 SameCase = Mapping[int, tuple[int, ...]]
 """From a code point to all that it is the same as, itself among them; absent when it is alone."""
 
@@ -136,5 +139,6 @@ def _code_point_at(index: int) -> int:
 @lru_cache(maxsize=4096)
 def same_as_in_regex(character: str) -> CharSet:
     """All code points that the single `character` matches under the IGNORECASE flag of the `regex` package."""
-    matched = regex.findall(f"(?i){regex.escape(character)}", _cased_characters())
+    others = _SAME_AS_ASCII if character.isascii() else _cased_characters()
+    matched = regex.findall(f"(?i){regex.escape(character)}", others)
     return charset.of(ord(character), *map(ord, matched))

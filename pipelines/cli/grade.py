@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from pipelines.cli.collection import kept_from_collection
 from pipelines.cli.exit_codes import DONE, GATE_FAILED, GATE_INCONCLUSIVE, OVER_ALLOWANCE
 from pipelines.filtering import GradedLines, LineGrader
 from pipelines.line_stream import arriving_lines
@@ -34,9 +35,11 @@ def execute(options: argparse.Namespace) -> int:
     A line that is no trajectory goes to standard error, as one JSON object with its place and reason. As in a run, rejects
     or errors beyond the suite's allowance are exit code 12.
     """
-    loaded = load_suite(options.suite)
+    with kept_from_collection():
+        loaded = load_suite(options.suite)
+        line_grader = LineGrader(loaded)
     tally = _Tally()
-    with LineGrader(loaded) as grader:
+    with line_grader as grader:
         for arrived in arriving_lines(sys.stdin.fileno(), loaded.suite.input.max_record_bytes):
             graded = grader.grade(arrived.lines, arrived.oversize)
             tally.add(graded)

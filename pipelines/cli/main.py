@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graders.errors import ConfigError, nearest
+from pipelines.cli.collection import kept_from_collection
 from pipelines.cli.exit_codes import BAD_USAGE, DONE, INTERRUPTED
 
 #: Verb → one line of help. Each is the module `pipelines.cli.<verb>` (dashes as underscores) with `add_arguments` and `execute`.
@@ -34,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         suggestion = nearest(called, VERBS) or f"there are {', '.join(VERBS)}"
         print(f'gradebeam: there is no command "{called}" ({suggestion})', file=sys.stderr)
         return BAD_USAGE
-    parser = _parser(called)
+    with kept_from_collection():
+        parser = _parser(called)
     options, left = parser.parse_known_args(given)
     if len(left) == 1 and getattr(options, "query", "") is None and not left[0].startswith("-"):
         options.query = left.pop()  # argparse gives up on an optional positional at the first option

@@ -9,6 +9,7 @@ import traceback
 
 from graders.judges.estimate import Estimate
 from pipelines import storage
+from pipelines.cli.collection import kept_from_collection
 from pipelines.cli.exit_codes import (
     BAD_USAGE,
     DONE,
@@ -64,8 +65,9 @@ def execute(options: argparse.Namespace) -> int:
         print("\n".join(error.rendered()), file=sys.stderr)
         return BAD_USAGE
     keep_memory()  # before there are threads, for each new one would take an arena of its own
-    load_beam(local=not options.beam)
-    from pipelines.runners import choose_runner, run_pipeline
+    with kept_from_collection():
+        load_beam(local=not options.beam)
+        from pipelines.runners import choose_runner, run_pipeline
 
     request = RunRequest(tuple(options.input), options.output, options.run_id, options.refresh_judges)
     runner = choose_runner(options.beam)

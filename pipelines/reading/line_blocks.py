@@ -11,13 +11,13 @@ import pyarrow as pa
 import xxhash
 
 from graders.trajectory_batch import TrajectoryBatch
-from pipelines.formats.container import Container, Normalised, SourceRecord, normalised_safely, reject
-from pipelines.formats.json_values import Decoded, decode_line
+from pipelines.formats.container import Container, Normalised
 from pipelines.reading.byte_scan import places_of
 from pipelines.reading.fast_messages import FastMessages
+from pipelines.reading.line_records import normalise_line, oversize_reject
 from pipelines.reading.lines import LineChunk, OversizeLine
 from pipelines.reading.loaded import LoadedBlock, RecordHashes
-from schemas.reject import MAX_EXCERPT, Reject, RejectReason
+from schemas.reject import MAX_EXCERPT
 from schemas.trajectory_batch import TRAJECTORY_BATCH, to_record_batch
 
 #: Shorter runs of lines are not worth an Arrow parse of their own.
@@ -157,38 +157,6 @@ class _Loader:
             record_hashes=of_rows,
             skipped=self.normalised.skipped,
         )
-
-
-def normalise_line(line: bytes, cut: bool, uri: str, offset: int, container: Container, into: Normalised) -> int:
-    """Decode one line and add what its records became to `into`; how many records it held.
-
-    Args:
-        line: without its line end.
-        cut: whether it is the last of its stream and has no line end.
-        uri: the source.
-        offset: where the line begins in the decompressed stream.
-        container: what the records are.
-        into: takes trajectories, rejects and skipped records.
-    """
-    decoded = decode_line(line, cut)
-    excerpt = line[: MAX_EXCERPT * 4].decode("utf-8", "replace")[:MAX_EXCERPT]
-    for item in decoded:
-        value = item.value if isinstance(item, Decoded) else None
-        issues = item.issues if isinstance(item, Decoded) else ()
-        record = SourceRecord(value, uri, offset, item.size, issues, item.ordinal, excerpt)
-        if isinstance(item, Decoded):
-            into.add(normalised_safely(container, [record]))
-        else:
-            into.rejects.append(reject(record, item.reason, item.detail, container.name))
-    return len(decoded)
-
-
-def oversize_reject(uri: str, line: OversizeLine, container: Container | None) -> Reject:
-    """A line over the limit as a reject."""
-    detail = f"the line has {line.size:,} bytes, more than `input.max_record_bytes` allows"
-    excerpt = line.head.decode("utf-8", "replace")[:MAX_EXCERPT]
-    name = container.name if container is not None else ""
-    return Reject(uri, line.offset, name, RejectReason.TOO_LARGE, detail, excerpt, line.size)
 
 
 def one_batch(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -17,7 +17,8 @@ from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, utf8_stream
 from pipelines.reading.block import Block
 from pipelines.reading.compression import CORRUPT, decompressed, is_damage
-from pipelines.reading.line_blocks import empty_batch, load_lines, oversize_reject
+from pipelines.reading.line_blocks import empty_batch, load_lines
+from pipelines.reading.line_records import oversize_reject
 from pipelines.reading.lines import CHUNK_BYTES, LineChunk, OversizeLine, lines_of_range, lines_of_stream
 from pipelines.reading.loaded import LoadedBlock
 from pipelines.reading.parquet_rows import parquet_records

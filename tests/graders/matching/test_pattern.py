@@ -4,8 +4,11 @@ import pickle
 
 import pyarrow as pa
 import pytest
+import regex
 
 import graders.matching as matching
+from graders.matching import charset
+from graders.matching.folding import every_character, same_as_in_regex
 from tests.graders.matching.corpora import grading_patterns
 
 _TEXTS = ["a1", None, "éa\n", "", "b\ra", "😀a", "a\n"]
@@ -121,3 +124,9 @@ def test_nine_of_ten_patterns_of_practice_are_linear_up_to_100_kb() -> None:
         forms = [program.forms.forms.get(kind) for kind in kinds]
         never_needed_a_worker += all(form is not None and form.most_bytes >= len(text) for form in forms)
     assert never_needed_a_worker >= 90
+
+
+@pytest.mark.parametrize("character", [chr(point) for point in range(128)])
+def test_ascii_characters_fold_as_they_do_among_all_of_unicode(character: str) -> None:
+    everything = regex.findall(f"(?i){regex.escape(character)}", every_character())
+    assert same_as_in_regex(character) == charset.of(ord(character), *map(ord, everything))
