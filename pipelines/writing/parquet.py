@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.writing.null_columns import with_null_columns
+from pipelines.writing.constant_columns import constant_columns, with_constant_columns
 
 ROW_GROUP_ROWS = 1_000_000
 #: The Arrow schema is not stored: strings that were dictionaries in memory must read back as plain strings everywhere.
@@ -38,12 +38,14 @@ _PRUNED_BY = frozenset(
 
 
 def parquet_bytes(table: pa.Table) -> memoryview:
-    """A table as one Parquet file. Its columns are nullable; those of only nulls cost next to nothing."""
-    filled = [name for name in table.column_names if table[name].null_count < len(table)]
-    if len(filled) == len(table.column_names) or not filled:
+    """A table as one Parquet file. Its columns are nullable; those that say the same in every row cost next to nothing."""
+    constants = constant_columns(table)
+    others = [name for name in table.column_names if name not in constants]
+    if not constants or not others:
         return _written(table)
     schema = pa.schema([pa.field(field.name, _plain_type(field.type)) for field in table.schema])
-    return memoryview(b"".join(with_null_columns(_written(table.select(filled)), schema, WRITER_OPTIONS)))
+    file = _written(table.select(others))
+    return memoryview(with_constant_columns(file, schema, constants, _PRUNED_BY, WRITER_OPTIONS))
 
 
 def _written(table: pa.Table) -> memoryview:

@@ -1,4 +1,4 @@
-"""Files with columns of nulls that were not written row by row: every reader takes them for what the plain writer writes."""
+"""Files with columns that were not written row by row: every reader takes them for what the plain writer writes."""
 
 import io
 from datetime import date, datetime, timezone
@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.writing import parquet
+from pipelines.writing.constant_columns import constant_columns
 from pipelines.writing.parquet import parquet_bytes
 from pipelines.writing.thrift_compact import decoded, encoded
 from schemas.tables import REJECTS, SCORES, TRAJECTORIES
@@ -41,13 +42,13 @@ def value_of(kind: pa.DataType) -> Any:
     return VALUES[str(kind)]
 
 
-def table_of(schema: pa.Schema, rows: int, filled: set[str]) -> pa.Table:
+def table_of(schema: pa.Schema, rows: int, filled: set[str], varying: frozenset[str] = frozenset()) -> pa.Table:
+    """A table whose `filled` columns hold one value in all rows, or in the first half alone where they are `varying`."""
     columns = []
     for field in schema:
-        column = pa.array([value_of(field.type)] * rows if field.name in filled else [None] * rows, field.type)
-        columns.append(
-            column.dictionary_encode() if field.name in filled and pa.types.is_string(field.type) else column
-        )
+        count = 0 if field.name not in filled else max(rows // 2, 1) if field.name in varying else rows
+        column = pa.array([value_of(field.type)] * count + [None] * (rows - count), field.type)
+        columns.append(column.dictionary_encode() if count and pa.types.is_string(field.type) else column)
     return pa.table(columns, names=schema.names)
 
 
@@ -55,7 +56,7 @@ def table_of(schema: pa.Schema, rows: int, filled: set[str]) -> pa.Table:
 @given(st.sampled_from([SCORES, TRAJECTORIES, REJECTS]), st.integers(1, 700), st.data())
 def test_every_reader_reads_what_the_plain_writer_writes(schema: pa.Schema, rows: int, data: st.DataObject) -> None:
     filled = data.draw(st.sets(st.sampled_from(schema.names), min_size=1))
-    table = table_of(schema, rows, filled)
+    table = table_of(schema, rows, filled, data.draw(st.frozensets(st.sampled_from(schema.names))))
     with pytest.MonkeyPatch.context() as monkey:
         monkey.setattr(parquet, "ROW_GROUP_ROWS", data.draw(st.sampled_from([1_000_000, 97])))
         ours, plain = bytes(parquet_bytes(table)), bytes(parquet._written(table))
@@ -74,7 +75,8 @@ def test_every_reader_reads_what_the_plain_writer_writes(schema: pa.Schema, rows
 
 @pytest.mark.parametrize("schema", [SCORES, TRAJECTORIES, REJECTS])
 def test_duckdb_reads_types_rows_and_single_columns(schema: pa.Schema, tmp_path: Path) -> None:
-    table = table_of(schema, 5000, {schema.names[0], schema.names[2]})
+    filled = set(schema.names[::2])
+    table = table_of(schema, 5000, filled, frozenset({schema.names[2]}))
     for name, data in (("ours", parquet_bytes(table)), ("plain", parquet._written(table))):
         (tmp_path / f"{name}.parquet").write_bytes(data)
     connection = duckdb.connect()
@@ -87,18 +89,18 @@ def test_duckdb_reads_types_rows_and_single_columns(schema: pa.Schema, tmp_path:
         counts = connection.execute(
             f'SELECT count(*), count("{column}") FROM {ours} WHERE "{column}" IS NULL'
         ).fetchone()
-        assert counts == ((0, 0) if column in (schema.names[0], schema.names[2]) else (5000, 0))
+        assert counts == (2500 if column == schema.names[2] else 0 if column in filled else 5000, 0)
 
 
-def test_a_column_of_nulls_takes_a_few_bytes() -> None:
-    table = table_of(SCORES, 250_000, {"schema_version"})
+def test_a_constant_column_takes_a_few_bytes() -> None:
+    table = table_of(SCORES, 250_000, {"schema_version", "score"}, frozenset({"score"}))
     metadata = pq.ParquetFile(pa.BufferReader(bytes(parquet_bytes(table)))).metadata
     sizes = {
         metadata.row_group(0).column(i).path_in_schema: metadata.row_group(0).column(i).total_compressed_size
         for i in range(metadata.num_columns)
     }
-    assert sizes.pop("schema_version") > 0
-    assert max(sizes.values()) < 60
+    assert sizes.pop("score") > 0
+    assert max(sizes.values()) < 100
 
 
 @pytest.mark.parametrize("schema", [SCORES, TRAJECTORIES, REJECTS])
@@ -130,3 +132,38 @@ def test_a_cut_structure_is_an_error() -> None:
     for length in range(len(data)):
         with pytest.raises(IndexError):
             decoded(data[:length])
+
+
+def test_statistics_are_those_of_the_plain_writer() -> None:
+    table = table_of(SCORES, 300, {"schema_version", "source_uri", "event_date", "score"}, frozenset({"score"}))
+    place = SCORES.get_field_index("source_uri")
+    long_text = pa.array(["u" * 10_000] * 300).dictionary_encode()
+    for each in (table, table.set_column(place, "source_uri", long_text)):
+        ours, plain = (
+            pq.ParquetFile(pa.BufferReader(bytes(write(each)))).metadata.row_group(0)
+            for write in (parquet_bytes, parquet._written)
+        )
+        compared = 0
+        for number in range(ours.num_columns):
+            mine, theirs = ours.column(number).statistics, plain.column(number).statistics
+            name = ours.column(number).path_in_schema
+            if theirs is None or not theirs.has_min_max or (name == "source_uri" and each is not table):
+                assert mine is None or not mine.has_min_max, name
+                continue
+            assert (mine.min, mine.max, mine.null_count) == (theirs.min, theirs.max, theirs.null_count), name
+            compared += 1
+        assert compared == (3 if each is table else 2)
+
+
+@given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1, max_size=4), st.integers(1, 5))
+def test_a_column_is_constant_where_all_its_rows_are_equal(values: list[int], repeats: int) -> None:
+    rows = [value for value in values for _ in range(repeats)]
+    table = pa.table({"n": pa.array(rows, pa.int32()), "m": pa.array(rows, pa.int64())})
+    assert set(constant_columns(table)) == ({"n", "m"} if len(set(rows)) == 1 else set())
+
+
+def test_texts_beside_nulls_or_of_two_words_are_not_constant() -> None:
+    one = pa.array(["x", "x"]).dictionary_encode()
+    two = pa.array(["x", "y"]).dictionary_encode()
+    some = pa.array(["x", None]).dictionary_encode()
+    assert list(constant_columns(pa.table({"one": one, "two": two, "some": some}))) == ["one"]
