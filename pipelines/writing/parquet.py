@@ -21,6 +21,9 @@ WRITER_OPTIONS: dict[str, Any] = {
     "coerce_timestamps": "us",
 }
 
+#: In a smaller table the constant columns take less time than putting them in without.
+_LARGE_CELLS = 2_000_000
+
 #: Columns that engines prune row groups by. Statistics of the others cost a fifth of the writing and help nobody.
 _PRUNED_BY = frozenset(
     {
@@ -38,7 +41,9 @@ _PRUNED_BY = frozenset(
 
 
 def parquet_bytes(table: pa.Table) -> memoryview:
-    """A table as one Parquet file. Its columns are nullable; those that say the same in every row cost next to nothing."""
+    """A table as one Parquet file. Its columns are nullable; those of a large one that say the same in every row cost next to nothing."""
+    if len(table) * len(table.column_names) < _LARGE_CELLS:
+        return _written(table)
     constants = constant_columns(table)
     others = [name for name in table.column_names if name not in constants]
     if not constants or not others:

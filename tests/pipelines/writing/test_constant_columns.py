@@ -1,6 +1,7 @@
 """Files with columns that were not written row by row: every reader takes them for what the plain writer writes."""
 
 import io
+from collections.abc import Iterator
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -19,6 +20,14 @@ from pipelines.writing.constant_columns import constant_columns
 from pipelines.writing.parquet import parquet_bytes
 from pipelines.writing.thrift_compact import decoded, encoded
 from schemas.tables import REJECTS, SCORES, TRAJECTORIES
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_tables_too() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as monkey:
+        monkey.setattr(parquet, "_LARGE_CELLS", 0)
+        yield
+
 
 VALUES: dict[str, Any] = {
     "string": "x",
