@@ -20,7 +20,7 @@ from schemas.score import Status
 def grade(
     configured: ConfiguredGrader, batch: TrajectoryBatch, outcomes: Mapping[str, GradeBatch]
 ) -> tuple[GradeBatch, int]:
-    """The outcomes of one grader over a batch, and the wall microseconds it took.
+    """The outcomes of one grader over a batch, and the wall microseconds that were its own (see `TrajectoryBatch.rows_us`).
 
     Args:
         configured: the grader.
@@ -32,6 +32,7 @@ def grade(
     started = time.perf_counter_ns()
     rows = due_rows(configured, batch, outcomes)
     part = batch if rows is None else batch.take(rows)
+    shared_us = part.rows_us
     try:
         if isinstance(configured.grader, CompositeGrader):
             children = {name: outcomes[name] for name in configured.grader.children}
@@ -45,7 +46,7 @@ def grade(
         graded = from_scores([exception_score(exception)] * len(part))
     if rows is not None:
         graded = graded.at_rows(rows)
-    return graded, (time.perf_counter_ns() - started) // 1_000
+    return graded, max((time.perf_counter_ns() - started) // 1_000 - (part.rows_us - shared_us), 0)
 
 
 def due_rows(configured: ConfiguredGrader, batch: TrajectoryBatch, outcomes: Mapping[str, GradeBatch]) -> Rows | None:

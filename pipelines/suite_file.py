@@ -167,11 +167,9 @@ def _duplicate_keys(node: yaml.Node | None, path: tuple[str | int, ...], depth: 
 def _placed(problem: Problem) -> Problem:
     """A problem of the list of graders, seen from the suite. Plugins stand beside the list, not in it."""
     inner = problem.path[1:] if problem.path and isinstance(problem.path[0], int) else problem.path
-    return (
-        problem.below()
-        if inner[:1] in (("plugins",), ("profile",)) and inner == problem.path
-        else problem.below("graders")
-    )
+    if inner[:1] == ("plugins",):
+        return replace(problem, path=inner)
+    return problem if problem.path[:1] == ("profile",) else problem.below("graders")
 
 
 def _route_problems(suite: Suite, graders: Sequence[ConfiguredGrader]) -> list[Problem]:

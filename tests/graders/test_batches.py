@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from graders.configured import configure
 from graders.evaluation import evaluate_configured
+from graders.grading import grade
 from graders.trajectory_batch import TrajectoryBatch
 from schemas.score import MAX_EVIDENCE, MAX_QUOTE
 from schemas.trajectory import Message, Trajectory
@@ -99,3 +102,13 @@ def test_a_slice_of_a_batch_is_graded_like_any(rows: list[Trajectory], size: int
     whole = configured.grader.grade_batch(batch).to_scores()
     part = TrajectoryBatch(batch.record_batch.slice(size))
     assert configured.grader.grade_batch(part).to_scores() == whole[size:]
+
+
+def test_making_the_rows_of_a_block_is_no_graders_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count(step=1_000_000)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: next(ticks))
+    grader = configure({"type": "readability", "minimum": 0, "maximum": 100})
+    batch = TrajectoryBatch(TrajectoryBatch.from_trajectories([Trajectory(output="a b.")]).record_batch)
+    first, again = grade(grader, batch, {})[1], grade(grader, batch, {})[1]
+    assert batch.rows_us == 1_000
+    assert first - again == 1_000  # the two looks at the clock; the milliseconds between them are left out

@@ -67,11 +67,14 @@ def test_one_problem(gradebeam: Command, suite_file: Callable[[str], Path], text
 
 
 def test_a_plugin_that_cannot_be_imported(gradebeam: Command, suite_file: Callable[[str], Path]) -> None:
-    code, _, err = gradebeam(
-        "check", suite_file("plugins: [no_such_module]\ngraders:\n  - {type: contains, texts: [a]}")
+    path = suite_file(
+        "graders:\n  - {type: contains, texts: [a]}\n  - {type: contains, texts: [b]}\nplugins:\n  - no_such_module\n"
     )
+    code, _, err = gradebeam("check", path)
     assert code == 2
-    assert 'the plugin "no_such_module" can\'t be imported' in err
+    assert [line for line in err.splitlines() if "no_such_module" in line] == [
+        f"{path}:5: plugins[0]: the plugin \"no_such_module\" can't be imported: No module named 'no_such_module'"
+    ]
 
 
 def test_a_warning_names_its_line_and_refuses_nothing(gradebeam: Command, suite_file: Callable[[str], Path]) -> None:
