@@ -87,7 +87,7 @@ class JudgeRunner:
         self._callers: dict[str, RouteCaller] = {}
         self._desks: dict[str, BatchDesk] = {}
         self._asking: dict[str, asyncio.Future[tuple[Answer, JudgeGrader[Any]]]] = {}
-        self._http: httpx.AsyncClient | None = None
+        self._http: httpx.AsyncBaseTransport | None = None
         self._start = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -329,9 +329,9 @@ class JudgeRunner:
             self._desks[name] = BatchDesk(name, client, self.ledger, self._run_id, self._random)
         return self._desks[name]
 
-    def _client(self) -> httpx.AsyncClient:
+    def _client(self) -> httpx.AsyncBaseTransport:
         if self._http is None:
-            self._http = httpx.AsyncClient(transport=self._transport or LaneTransport(), follow_redirects=False)
+            self._http = self._transport or LaneTransport()
         return self._http
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
