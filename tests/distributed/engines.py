@@ -17,15 +17,8 @@ from pathlib import Path
 
 from apache_beam.version import __version__ as BEAM_VERSION
 
-#: Flink's job server: which Flink, which Beam. The pin first; older ones speak the same portability protocol.
-_FLINK_CHOICES = (
-    ("1.20", BEAM_VERSION),
-    ("2.0", BEAM_VERSION),
-    ("1.20", "2.76.0"),
-    ("1.20", "2.75.0"),
-    ("1.20", "2.73.0"),
-    ("1.19", "2.70.0"),
-)
+#: Flink's job server: which Flink, which Beam. The pin first; the older one speaks the same portability protocol.
+_FLINK_CHOICES = (("1.20", BEAM_VERSION), ("1.20", "2.75.0"))
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 _GO_TOOLS = {
     "prism": f"github.com/apache/beam/sdks/v2/go/cmd/prism@v{BEAM_VERSION}",
