@@ -69,6 +69,7 @@ def execute(options: argparse.Namespace) -> int:
         print("\n".join(error.rendered()), file=sys.stderr)
         return BAD_USAGE
     logging.getLogger().addFilter(_is_not_about_bigquery)
+    logging.getLogger("apache_beam.runners.portability.local_job_service").addFilter(_is_not_about_main_sessions)
     from pipelines.runners import choose_runner, run_pipeline
 
     request = RunRequest(tuple(options.input), options.output, options.run_id, options.refresh_judges, options.again)
@@ -139,6 +140,11 @@ def _figures(estimated: Estimate) -> list[str]:
 def _is_not_about_bigquery(record: logging.LogRecord) -> bool:
     """Beam warns on import that its BigQuery clients are not installed; nothing here uses them."""
     return not str(record.msg).startswith("apitools not found")
+
+
+def _is_not_about_main_sessions(record: logging.LogRecord) -> bool:
+    """Beam's local worker processes warn that they load no pickled main session; there is none."""
+    return "No semi_persistent_directory found" not in record.getMessage()
 
 
 def _report(options: argparse.Namespace, plan: RunPlan, manifest: Manifest) -> int:

@@ -13,6 +13,7 @@ import pytest
 from graders.configured import configure
 from graders.trajectory_batch import TrajectoryBatch
 from pipelines.cli.exit_codes import BAD_USAGE, DONE, OVER_ALLOWANCE, WAITING_FOR_BATCH
+from pipelines.commit.committing import committed_runs
 from pipelines.judging.plan import close_runners, judge_plan, runner_for
 from tests.graders.judges.examples import LLM_SCORE
 from tests.graders.judges.fault_server import GOOD, FaultPlan, FaultServer, Response, completion
@@ -42,8 +43,8 @@ def _run(
 
 
 def _scores(folder: Path, run_id: str | None = None) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = table(folder / "out", "scores").to_pylist()
-    return [row for row in rows if run_id in (None, row["run_id"])]
+    runs = [run for run in committed_runs(str(folder / "out")) if run_id in (None, run.run_id)]
+    return [row for run in runs for row in table(folder / "out", "scores", run).to_pylist()]
 
 
 def test_a_run_whose_endpoint_errs_agrees_with_the_endpoints_counts(tmp_path: Path) -> None:
