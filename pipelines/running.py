@@ -73,7 +73,7 @@ def make_plan(
         max_calls=loaded.suite.limits.max_calls,
         max_cost_usd=loaded.suite.limits.max_cost_usd,
         refresh=request.refresh_judges,
-        distributed=not shares_disk or storage.is_remote(root),
+        distributed=not shares_disk,
         processes=processes,
         earlier=earlier,
     )
