@@ -20,13 +20,15 @@ UNUSED = (
     "apache_beam.io.aws.s3filesystem",
     "apache_beam.io.azure.blobstoragefilesystem",
 )
-_LAMENTS = ("apitools not found", "Could not find a compatible bson")
+#: Beam warns on import of clients that are not installed, and its local workers of a pickled main session that there is not.
+_LAMENTS = ("apitools not found", "Could not find a compatible bson", "No semi_persistent_directory found")
+_LAMENTING = (None, "apache_beam.io.mongodbio", "apache_beam.runners.portability.local_job_service")
 
 
 def load_beam(local: bool) -> None:
     """Import Beam; for a local run without `UNUSED`."""
-    logging.getLogger().addFilter(_is_no_lament)
-    logging.getLogger("apache_beam.io.mongodbio").addFilter(_is_no_lament)
+    for name in _LAMENTING:
+        logging.getLogger(name).addFilter(_is_no_lament)
     with hidden(UNUSED if local else ()):
         importlib.import_module("apache_beam")
 
@@ -44,5 +46,5 @@ def hidden(modules: tuple[str, ...]) -> Iterator[None]:
 
 
 def _is_no_lament(record: logging.LogRecord) -> bool:
-    """Beam warns on import of clients that are not installed; nothing here uses them."""
-    return not str(record.msg).startswith(_LAMENTS)
+    message = record.getMessage()
+    return not any(lament in message for lament in _LAMENTS)

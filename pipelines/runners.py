@@ -72,8 +72,9 @@ class Runner:
 
 
 def choose_runner(beam_arguments: Sequence[str]) -> Runner:
-    """The runner that the words after `--` name, with our defaults: all cores locally, and no pickled main session.
+    """The runner that the words after `--` name, with our defaults.
 
+    They are all cores locally, no pickled main session, and workers that log what is wrong, not what they do.
     From here on this process reads stores with the same options: inputs are matched and commits looked up before the pipeline starts.
 
     Raises:
@@ -86,6 +87,8 @@ def choose_runner(beam_arguments: Sequence[str]) -> Runner:
         direct.direct_running_mode = "multi_threading"
     if not is_given(beam_arguments, "--direct_num_workers"):
         direct.direct_num_workers = os.cpu_count() or 1
+    if not is_given(beam_arguments, "--default_sdk_harness_log_level"):
+        options.view_as(WorkerOptions).default_sdk_harness_log_level = "WARNING"
     FileSystems.set_options(options)
     return Runner(runner_name(options), options)
 

@@ -14,7 +14,7 @@ from graders.errors import ConfigError
 from pipelines import storage
 from pipelines.commit.committing import read_manifest
 from pipelines.judging.plan import judge_plan
-from pipelines.plan import RunPlan
+from pipelines.plan import RunPlan, commit_uri
 from pipelines.suite_file import LoadedSuite
 from pipelines.versions import code_version, library_versions
 from schemas.manifest import InputFile, Manifest
@@ -29,6 +29,8 @@ class RunRequest:
     output: str | None = None
     run_id: str | None = None
     refresh_judges: bool = False
+    again: bool = False
+    """Once more under the next free id, where the run is committed."""
 
 
 def make_plan(
@@ -60,6 +62,9 @@ def make_plan(
         )
     output = request.output or resolved(loaded.suite.output.path, loaded.folder)
     root = output if storage.is_remote(output) else str(Path(storage.local_path(output)).absolute())
+    earlier: list[str] = []
+    if request.again:
+        run_id, earlier = next_free(root, run_id)
     judges = judge_plan(
         run_id,
         root,
@@ -68,8 +73,9 @@ def make_plan(
         max_calls=loaded.suite.limits.max_calls,
         max_cost_usd=loaded.suite.limits.max_cost_usd,
         refresh=request.refresh_judges,
-        distributed=not shares_disk or storage.is_remote(root),
+        distributed=not shares_disk,
         processes=processes,
+        earlier=earlier,
     )
     return RunPlan(
         run_id=run_id,
@@ -86,6 +92,16 @@ def make_plan(
         started_at=datetime.now(timezone.utc).isoformat(),
         judges=judges if judges.routes else None,
     )
+
+
+def next_free(output: str, run_id: str) -> tuple[str, list[str]]:
+    """The first of `run_id`, `run_id-2`, `run_id-3`… that is not committed, and those before it, which are."""
+    taken: list[str] = []
+    free = run_id
+    while storage.exists(commit_uri(output, free)):
+        taken.append(free)
+        free = f"{run_id}-{len(taken) + 1}"
+    return free, taken
 
 
 def places(loaded: LoadedSuite, request: RunRequest) -> list[str]:

@@ -12,7 +12,7 @@ import orjson
 from graders.judges.batch_files import TERMINAL, Chunk, chunks_of, metadata, own_batches, replies_in, request_file
 from graders.judges.batch_pending import BatchPending
 from graders.judges.choice import Failure
-from graders.judges.client import ChatClient, Fault
+from graders.judges.client import MALFORMED, ChatClient, Fault
 from graders.judges.limits import Ask, Ledger, Settlement, nano_usd
 from graders.judges.pricing import worst_usage
 from graders.judges.request import JudgeReply, JudgeRequest
@@ -96,17 +96,17 @@ class BatchDesk:
         mode = LADDER[0] if self._client.route.structured_output == "auto" else self._client.route.structured_output
         data = request_file((key, self._client.body(request, mode)) for key, request in asked.items())
         files = {"file": (f"{chunk.id}.jsonl", data, "application/jsonl")}
-        uploaded = await self._send("POST", "/files", _object, files=files, data={"purpose": "batch"})
+        uploaded = await self._send("POST", "/files", _with_id, files=files, data={"purpose": "batch"})
         if isinstance(uploaded, Fault):
             return uploaded
         body = {
-            "input_file_id": uploaded.get("id"),
+            "input_file_id": uploaded["id"],
             "endpoint": "/v1/chat/completions",
             "completion_window": "24h",
             "metadata": metadata(self._run_id, self._name, chunk.id),
         }
         for tries in range(1, self._client.route.max_attempts + 1):
-            batch = await self._client.send("POST", "/batches", _object, body)
+            batch = await self._client.send("POST", "/batches", _with_id, body)
             if not isinstance(batch, Fault) or not batch.retry:
                 return batch
             await asyncio.sleep(backoff_seconds(tries, self._random()))
@@ -117,12 +117,12 @@ class BatchDesk:
 
     async def _finished(self, batch: dict[str, Any]) -> dict[str, Any] | Fault | None:
         """The batch once it changes no more; None where it has not got there in the time that this run waits."""
-        while batch.get("status") not in TERMINAL:
-            current = await self._send("GET", f"/batches/{batch['id']}", _object)
+        while not _is_final(batch):
+            current = await self._send("GET", f"/batches/{batch['id']}", _with_id)
             if isinstance(current, Fault):
                 return current
-            batch = {**batch, **current}
-            if batch.get("status") in TERMINAL:
+            batch = {**batch, **current, "id": batch["id"]}
+            if _is_final(batch):
                 break
             now = time.monotonic()
             if self._waits_until is None:
@@ -172,9 +172,18 @@ class BatchDesk:
         return f"{self._name}:{chunk.id}"
 
 
-def _object(content: bytes) -> dict[str, Any]:
+def _object(content: bytes) -> dict[str, Any] | Fault:
     value = orjson.loads(content)
-    return value if isinstance(value, dict) else {}
+    return value if isinstance(value, dict) else MALFORMED
+
+
+def _with_id(content: bytes) -> dict[str, Any] | Fault:
+    value = _object(content)
+    return value if isinstance(value, Fault) or isinstance(value.get("id"), str) else MALFORMED
+
+
+def _is_final(batch: Mapping[str, Any]) -> bool:
+    return isinstance(batch.get("status"), str) and batch["status"] in TERMINAL
 
 
 def _unavailable(fault: Fault) -> Failure:

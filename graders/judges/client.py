@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -26,6 +27,11 @@ from schemas.score import ErrorType
 Result = TypeVar("Result")
 MAX_REPLY_BYTES = 4 * 2**20
 MAX_REDIRECTS = 3
+#: Nothing is compressed that need not be inflated with care; some proxies compress all the same.
+_HEADERS = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "gradebeam"}
+_CODINGS = frozenset({"identity", "gzip", "x-gzip", "deflate"})
+#: Tells zlib to find out by itself whether it is gzip or deflate.
+_ANY_WINDOW = 47
 #: An error code that is a plain word is stored; anything else could be a key or a quote.
 _CODE = re.compile(r"[a-z][a-z_]{0,63}")
 _OVERFLOW = re.compile(
@@ -76,13 +82,17 @@ class MissingKey(Exception):
 class ChatClient:
     """One route over a shared HTTP client. Its keys are read from the environment once and kept in no other place."""
 
-    def __init__(self, http: httpx.AsyncClient, route: RouteConfig, environ: Mapping[str, str]) -> None:
+    def __init__(self, http: httpx.AsyncBaseTransport, route: RouteConfig, environ: Mapping[str, str]) -> None:
         self._http = http
         self.route = route
-        self._headers = {"content-type": "application/json", **route.headers, **_secret_headers(route, environ)}
+        self._headers = httpx.Headers(_HEADERS)
+        self._headers.update(route.headers)
+        self._headers.update(_secret_headers(route, environ))
+        self._urls: dict[str, httpx.URL] = {}
         self.heed: Callable[[Mapping[str, str]], None] = lambda headers: None
         """Told the headers of every reply."""
-        self._timeout = httpx.Timeout(route.timeout_seconds, connect=route.connect_timeout_seconds, pool=None)
+        timeout = httpx.Timeout(route.timeout_seconds, connect=route.connect_timeout_seconds, pool=None)
+        self._extensions = {"timeout": timeout.as_dict()}
 
     def body(self, request: JudgeRequest, mode: Mode) -> dict[str, Any]:
         """The body of the call, also one line's body of a batch file."""
@@ -121,11 +131,11 @@ class ChatClient:
             read: makes the result of a 200's body.
             body: sent as JSON.
             most_bytes: a longer reply is a fault.
-            more: for `httpx.AsyncClient.build_request` (`files`, `params`).
+            more: for `httpx.Request` (`files`, `data`, `params`).
         """
         try:
             return await asyncio.wait_for(
-                self._exchange(method, self.route.base_url + path, read, body, most_bytes, more),
+                self._exchange(method, path, read, body, most_bytes, more),
                 self.route.timeout_seconds + self.route.connect_timeout_seconds,
             )
         except (asyncio.TimeoutError, TimeoutError, httpx.ReadTimeout, httpx.WriteTimeout):
@@ -138,17 +148,17 @@ class ChatClient:
             return MALFORMED
 
     async def _exchange(
-        self, method: str, url: str, read: Callable[[bytes], Result], body: Any, most_bytes: int, more: dict[str, Any]
+        self, method: str, path: str, read: Callable[[bytes], Result], body: Any, most_bytes: int, more: dict[str, Any]
     ) -> Result | Fault:
-        headers = dict(self._headers)
+        url = self._urls.get(path) or self._urls.setdefault(path, httpx.URL(self.route.base_url + path))
         content = None if body is None else orjson.dumps(body)
-        if content is None:
-            headers.pop("content-type", None)
         for _ in range(MAX_REDIRECTS + 1):
-            request = self._http.build_request(
-                method, url, headers=headers, content=content, timeout=self._timeout, **more
+            request = httpx.Request(
+                method, url, headers=self._headers, content=content, extensions=self._extensions, **more
             )
-            response = await self._http.send(request, stream=True, follow_redirects=False)
+            if content is not None:
+                request.headers["content-type"] = "application/json"
+            response = await self._http.handle_async_request(request)
             try:
                 received = await _read_bounded(response, most_bytes)
             finally:
@@ -160,10 +170,10 @@ class ChatClient:
                 )
             if not 300 <= response.status_code < 400:
                 return read(received) if response.status_code == 200 else fault_of(response, received)
-            target = urljoin(url, response.headers.get("location", ""))
-            if response.status_code not in (307, 308) or not same_origin(url, target):
+            target = urljoin(str(url), response.headers.get("location", ""))
+            if response.status_code not in (307, 308) or not same_origin(str(url), target):
                 break
-            url = target
+            url = httpx.URL(target)
         return Fault("redirect", ErrorType.JUDGE_UNAVAILABLE, status=response.status_code, refusal_for_all=True)
 
     def _reply(self, content: bytes) -> JudgeReply | Fault:
@@ -236,9 +246,20 @@ def _secret_headers(route: RouteConfig, environ: Mapping[str, str]) -> dict[str,
 
 
 async def _read_bounded(response: httpx.Response, most_bytes: int) -> bytes | None:
+    """The body, None where it is longer than it may be: on the way, or inflated."""
+    assert isinstance(response.stream, httpx.AsyncByteStream)
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    if coding not in _CODINGS:
+        raise httpx.DecodingError("a content coding that was not offered")
+    inflating = None if coding == "identity" else zlib.decompressobj(_ANY_WINDOW)
     parts: list[bytes] = []
     size = 0
-    async for part in response.aiter_bytes():
+    async for part in response.stream:
+        if inflating is not None:
+            try:
+                part = inflating.decompress(part, most_bytes - size + 1)
+            except zlib.error as error:
+                raise httpx.DecodingError("the body is not what its content coding says") from error
         size += len(part)
         if size > most_bytes:
             return None

@@ -88,8 +88,10 @@ class JudgeRunner:
         self._callers: dict[str, RouteCaller] = {}
         self._desks: dict[str, BatchDesk] = {}
         self._asking: dict[str, asyncio.Future[tuple[Answer, JudgeGrader[Any]]]] = {}
-        self._http: httpx.AsyncClient | None = None
+        self._http: httpx.AsyncBaseTransport | None = None
         self._start = threading.Lock()
+        self._rows_under_way = 0
+        self._counting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -112,11 +114,20 @@ class JudgeRunner:
         trajectories = part.rows
 
         async def graded() -> GradeBatch:
-            scores = await self.judge_rows(configured, trajectories)
+            try:
+                scores = await self.judge_rows(configured, trajectories)
+            finally:
+                self._count(-len(trajectories))
             made = await asyncio.to_thread(from_scores, scores)
             return made if rows is None else made.at_rows(rows)
 
+        self._count(len(trajectories))
         return asyncio.run_coroutine_threadsafe(graded(), self._running_loop())
+
+    def wants_more(self, configured: ConfiguredGrader) -> bool:
+        """Whether the rows under way are too few to keep a judge's calls going while another block is made ready."""
+        grader = configured.grader
+        return isinstance(grader, JudgeGrader) and self._rows_under_way < self._width(grader)
 
     async def judge_rows(self, configured: ConfiguredGrader, trajectories: Sequence[Trajectory]) -> list[Score]:
         """A score for each trajectory, in order. To be called in the runner's own loop."""
@@ -160,6 +171,10 @@ class JudgeRunner:
         """Make every reply so far durable."""
         if self._cache is not None:
             self._cache.flush()
+
+    def _count(self, rows: int) -> None:
+        with self._counting:
+            self._rows_under_way += rows
 
     async def _judge_row(
         self, grader: JudgeGrader[Any], trajectory: Trajectory, given: Mapping[str, JudgeReply | Failure]
@@ -330,9 +345,9 @@ class JudgeRunner:
             self._desks[name] = BatchDesk(name, client, self.ledger, self._run_id, self._random)
         return self._desks[name]
 
-    def _client(self) -> httpx.AsyncClient:
+    def _client(self) -> httpx.AsyncBaseTransport:
         if self._http is None:
-            self._http = httpx.AsyncClient(transport=self._transport or LaneTransport(), follow_redirects=False)
+            self._http = self._transport or LaneTransport()
         return self._http
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:

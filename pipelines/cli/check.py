@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from graders.configured import ConfiguredGrader
+from graders.judges.routing import used_routes
 from pipelines.cli.exit_codes import BAD_USAGE, DONE
 from pipelines.preflight import format_problems
 from pipelines.suite_file import LoadedSuite, SuiteError, line_of, load_suite
@@ -42,9 +43,26 @@ def _report(path: str, verbose: bool) -> None:
         print(f"{path}:{line_of(root, warning.path)}: warning: {warning}")
     count = len(loaded.graders)
     print(f"{path}: ok, {count} grader{'s' if count != 1 else ''}")
+    if budgets := budgets_of(loaded):
+        print(
+            f"{path}: note: {', '.join(budgets)}: on one machine, kept over all executions of a run; on Flink and Dataflow each worker "
+            "has its share, and one that is started anew, or the run's next execution, begins with its whole share"
+        )
     if verbose:
         for grader in loaded.graders:
             print("\n".join(_explained(grader)))
+
+
+def budgets_of(loaded: LoadedSuite) -> list[str]:
+    """The budgets for judges that a suite sets, as paths."""
+    places: list[tuple[str, Any]] = [("limits", loaded.suite.limits)]
+    places += [(f"routes.{name}", route) for name, route in used_routes(loaded.graders, loaded.suite.routes).items()]
+    return [
+        f"{place}.{name}"
+        for place, config in places
+        for name in ("max_calls", "max_cost_usd")
+        if getattr(config, name) is not None
+    ]
 
 
 def _loaded(path: str) -> LoadedSuite:

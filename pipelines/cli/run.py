@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 
+from graders.judges import JudgeGrader
 from graders.judges.estimate import Estimate
 from pipelines import storage
 from pipelines.cli.collection import kept_from_collection
@@ -50,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--refresh-judges", action="store_true", help="ask judges again instead of using cached verdicts"
     )
     parser.add_argument(
+        "--again",
+        action="store_true",
+        help="where the run is committed: once more, under the next free run id; judges are asked only what they failed to answer",
+    )
+    parser.add_argument(
         "--dry-run",
         action="store_true",
         help="say what the judges would take, in calls, tokens and dollars; ask nothing",
@@ -69,7 +75,7 @@ def execute(options: argparse.Namespace) -> int:
         load_beam(local=not options.beam)
         from pipelines.runners import choose_runner, run_pipeline
 
-    request = RunRequest(tuple(options.input), options.output, options.run_id, options.refresh_judges)
+    request = RunRequest(tuple(options.input), options.output, options.run_id, options.refresh_judges, options.again)
     runner = choose_runner(options.beam)
     runner.check(places(loaded, request))
     plan = make_plan(loaded, request, runner.name, shares_disk=runner.shares_disk, processes=runner.most_processes)
@@ -143,7 +149,20 @@ def _report(options: argparse.Namespace, plan: RunPlan, manifest: Manifest) -> i
     exceeding = over_allowance(manifest, Allowance.model_validate(manifest.suite.get("allow", {})))
     for line in exceeding:
         print(f"over the allowance: {line}", file=sys.stderr)
+    judges = [grader.name for grader in plan.graders if isinstance(grader.grader, JudgeGrader)]
+    failed = sum(manifest.graders[name].counts.get("error", 0) for name in judges if name in manifest.graders)
+    if failed and exceeding:
+        print(_ask_again(failed), file=sys.stderr)
+    elif failed:
+        _say(options, _ask_again(failed))
     return OVER_ALLOWANCE if exceeding else DONE
+
+
+def _ask_again(failed: int) -> str:
+    return (
+        f"judges could not answer {failed:,} times: the same command with --again asks those questions again, and no others "
+        "(a new run; the answers there are cost nothing)"
+    )
 
 
 def _failure(error: BaseException) -> str:

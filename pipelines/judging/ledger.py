@@ -80,15 +80,13 @@ class SqliteLedger:
             now = self._clock()
             if now - self._heard > HEARTBEAT_SECONDS:
                 self._beat(now)
-            state, run = self._load(route), self._load(RUN)
+            state, run = self._load(route)
             ahead = max(state.next_request_at, state.next_tokens_at, state.paused_until) - now
             if ahead > STALE_AHEAD_SECONDS + self._longest_gap(limits):
                 state = replace(state, next_request_at=now, next_tokens_at=now, paused_until=now)
             decision = decide(state, run, limits, self._whole, ask, now)
             if isinstance(decision, Granted):
-                state, run = admitted(state, run, limits, ask, now)
-                self._store(route, state)
-                self._store(RUN, run)
+                self._store(route, *admitted(state, run, limits, ask, now))
                 self._hold(route, 1, ask.cost_nano)
             return decision
 
@@ -96,9 +94,7 @@ class SqliteLedger:
         """Count what an admitted call took."""
         limits = self._limits.get(route, Limits())
         with self._transaction():
-            state, run = settled(self._load(route), self._load(RUN), limits, ask, settlement, self._clock())
-            self._store(route, state)
-            self._store(RUN, run)
+            self._store(route, *settled(*self._load(route), limits, ask, settlement, self._clock()))
             self._hold(route, -1, -ask.cost_nano)
 
     def reserve(self, name: str, route: str, ask: Ask) -> bool:
@@ -107,11 +103,10 @@ class SqliteLedger:
             if self._database.execute("SELECT 1 FROM batches WHERE name = ?", (name,)).fetchone():
                 return True
             limits = self._limits.get(route, Limits())
-            states = reserved(self._load(route), self._load(RUN), limits, self._whole, ask)
+            states = reserved(*self._load(route), limits, self._whole, ask)
             if states is None:
                 return False
-            self._store(route, states[0])
-            self._store(RUN, states[1])
+            self._store(route, *states)
             self._database.execute("INSERT INTO batches VALUES (?, ?, ?)", (name, route, ask.cost_nano))
             return True
 
@@ -121,21 +116,19 @@ class SqliteLedger:
             held = self._database.execute("SELECT route, cost_nano FROM batches WHERE name = ?", (name,)).fetchone()
             if held is not None:
                 route, cost_nano = held
-                states = released(self._load(route), self._load(RUN), Ask(0, cost_nano), settlement)
-                self._store(route, states[0])
-                self._store(RUN, states[1])
+                self._store(route, *released(*self._load(route), Ask(0, cost_nano), settlement))
                 self._database.execute("DELETE FROM batches WHERE name = ?", (name,))
 
     def pause(self, route: str, seconds: float) -> None:
         """Admit nothing on a route for so long, in any process."""
         with self._transaction():
-            state = self._load(route)
-            self._store(route, replace(state, paused_until=max(state.paused_until, self._clock() + seconds)))
+            state, run = self._load(route)
+            self._store(route, replace(state, paused_until=max(state.paused_until, self._clock() + seconds)), run)
 
     def totals(self, route: str | None = None) -> Totals:
         """The counts of a route, or of the run, over all processes and earlier attempts."""
         with self._transaction():
-            state = self._load(RUN if route is None else route)
+            state = self._load(RUN if route is None else route)[0]
         return Totals(state.calls, usd(state.spent_nano), usd(state.unsettled_nano))
 
     def close(self) -> None:
@@ -156,13 +149,18 @@ class SqliteLedger:
                 raise
             self._database.execute("COMMIT")
 
-    def _load(self, route: str) -> State:
-        found = self._database.execute(f"SELECT {', '.join(_NAMES)} FROM states WHERE route = ?", (route,)).fetchone()
-        return State() if found is None else State(*found)
+    def _load(self, route: str) -> tuple[State, State]:
+        """The states of a route and of the run."""
+        query = f"SELECT route, {', '.join(_NAMES)} FROM states WHERE route IN (?, ?)"
+        found = {name: State(*values) for name, *values in self._database.execute(query, (route, RUN))}
+        return found.get(route, State()), found.get(RUN, State())
 
-    def _store(self, route: str, state: State) -> None:
+    def _store(self, route: str, state: State, run: State) -> None:
         marks = ", ".join("?" for _ in _NAMES)
-        self._database.execute(f"INSERT OR REPLACE INTO states VALUES (?, {marks})", (route, *_VALUES(state)))
+        self._database.execute(
+            f"INSERT OR REPLACE INTO states VALUES (?, {marks}), (?, {marks})",
+            (route, *_VALUES(state), RUN, *_VALUES(run)),
+        )
 
     def _hold(self, route: str, calls: int, reserved_nano: int) -> None:
         self._database.execute(
@@ -184,18 +182,19 @@ class SqliteLedger:
         ).fetchall()
         for owner, route, in_flight, reserved_nano in orphans:
             self._database.execute("DELETE FROM holders WHERE owner = ? AND route = ?", (owner, route))
-            for name, calls in ((route, in_flight), (RUN, 0)):
-                state = self._load(name)
-                state = replace(
-                    state,
-                    in_flight=max(state.in_flight - calls, 0),
-                    reserved_nano=max(state.reserved_nano - reserved_nano, 0),
-                    unsettled_nano=state.unsettled_nano + max(reserved_nano, 0),
-                )
-                self._store(name, state)
+            state, run = (_orphaned(state, reserved_nano) for state in self._load(route))
+            self._store(route, replace(state, in_flight=max(state.in_flight - in_flight, 0)), run)
 
     def _longest_gap(self, limits: Limits) -> float:
         return 120.0 / min(limits.requests_per_minute or 60.0, 1.0)
+
+
+def _orphaned(state: State, reserved_nano: int) -> State:
+    return replace(
+        state,
+        reserved_nano=max(state.reserved_nano - reserved_nano, 0),
+        unsettled_nano=state.unsettled_nano + max(reserved_nano, 0),
+    )
 
 
 def _is_running(pid: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graders.configured import ConfiguredGrader
@@ -32,6 +32,8 @@ class JudgePlan:
     refresh: bool = False
     distributed: bool = False
     """Whether processes share no disk: then the limits are divided and the cache lies in the output's storage."""
+    earlier: tuple[str, ...] = ()
+    """Runs whose replies are used, too, where each run has a cache of its own."""
 
     @property
     def embedded(self) -> bool:
@@ -41,7 +43,11 @@ class JudgePlan:
     @property
     def cache_uri(self) -> str:
         """The embedded cache (of all runs of this output), or the folder of this run's segments."""
-        return storage.join(self.output, FOLDER, "replies.sqlite" if self.embedded else self.run_id)
+        return storage.join(self.output, FOLDER, "replies.sqlite") if self.embedded else self.segments_uri(self.run_id)
+
+    def segments_uri(self, run_id: str) -> str:
+        """The folder of a run's segments."""
+        return storage.join(self.output, FOLDER, run_id)
 
     @property
     def ledger_path(self) -> str:
@@ -63,6 +69,7 @@ def judge_plan(
     refresh: bool = False,
     distributed: bool = False,
     processes: int | None = None,
+    earlier: Sequence[str] = (),
 ) -> JudgePlan:
     """The plan of a run's judges.
 
@@ -76,13 +83,15 @@ def judge_plan(
         refresh: ask again instead of reading the cache.
         distributed: whether the processes share no disk.
         processes: most worker processes at once, from the runner's options; needed where limits have to be divided.
+        earlier: runs of this output whose replies are used, too.
 
     Raises:
         ConfigError: limits have to be divided by an unknown or too large number of processes.
     """
     used = used_routes(graders, routes)
+    before = tuple(earlier)
     if not distributed:
-        return JudgePlan(run_id, output, used, max_calls, max_cost_usd, refresh)
+        return JudgePlan(run_id, output, used, max_calls, max_cost_usd, refresh, earlier=before)
     if processes is None:
         problems = [
             Problem(
@@ -100,9 +109,9 @@ def judge_plan(
                 )
         if problems:
             raise ConfigError(problems)
-        return JudgePlan(run_id, output, used, None, None, refresh, distributed=True)
+        return JudgePlan(run_id, output, used, None, None, refresh, distributed=True, earlier=before)
     calls, cost = share_of_budget(max_calls, max_cost_usd, processes)
-    return JudgePlan(run_id, output, share(used, processes), calls, cost, refresh, distributed=True)
+    return JudgePlan(run_id, output, share(used, processes), calls, cost, refresh, distributed=True, earlier=before)
 
 
 def check_keys(plan: JudgePlan, environ: Mapping[str, str] = os.environ) -> None:

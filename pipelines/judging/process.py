@@ -17,7 +17,10 @@ from pipelines.judging.sqlite_cache import SqliteCache
 
 def open_cache(plan: JudgePlan) -> ReplyCache:
     """The cache of a plan."""
-    return SqliteCache(plan.cache_uri) if plan.embedded else SegmentCache(FolderSegments(plan.cache_uri))
+    if plan.embedded:
+        return SqliteCache(plan.cache_uri)
+    earlier = [FolderSegments(plan.segments_uri(run_id)) for run_id in plan.earlier]
+    return SegmentCache(FolderSegments(plan.cache_uri), earlier=earlier)
 
 
 def open_ledger(plan: JudgePlan) -> Ledger:

@@ -11,7 +11,7 @@ import os
 import tempfile
 import threading
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import orjson
@@ -45,7 +45,7 @@ class SegmentStore(Protocol):
 
 
 class FolderSegments:
-    """Segments as files of a folder, local or of any Beam filesystem."""
+    """Segments as files of a folder: local, `s3://` or `gs://`."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -72,9 +72,20 @@ class SegmentCache:
     """Replies in a run's storage. At most what two seconds brought is lost when the process dies.
 
     A flush that fails is tried again with the next one; `close` raises if the last one fails.
+
+    Args:
+        store: where this run's segments are.
+        earlier: those of other runs, which are only read.
+        flush_seconds: how long a reply waits at most before it is written.
     """
 
-    def __init__(self, store: SegmentStore, *, flush_seconds: float = FLUSH_SECONDS) -> None:
+    def __init__(
+        self,
+        store: SegmentStore,
+        *,
+        earlier: Sequence[SegmentStore] = (),
+        flush_seconds: float = FLUSH_SECONDS,
+    ) -> None:
         self._store = store
         self._flush_seconds = flush_seconds
         self._folder = tempfile.TemporaryDirectory(prefix="gradebeam-judges-")
@@ -86,10 +97,11 @@ class SegmentCache:
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
         self._closing = threading.Event()
-        for _ in range(LISTINGS):
-            lost = sum(not self._read(name) for name in store.names())
-            if not lost:
-                break
+        for each in (*earlier, store):
+            for _ in range(LISTINGS):
+                lost = sum(not self._read(each, name) for name in each.names())
+                if not lost:
+                    break
         self._thread = threading.Thread(target=self._flush_often, name="gradebeam-judge-cache", daemon=True)
         self._thread.start()
 
@@ -147,9 +159,9 @@ class SegmentCache:
         for old in small:
             self._store.delete(old)
 
-    def _read(self, name: str) -> bool:
+    def _read(self, store: SegmentStore, name: str) -> bool:
         try:
-            data = self._store.read(name)
+            data = store.read(name)
         except OSError:  # merged by its writer since the listing: a new listing has the merged one
             return False
         for key, reply in decode_segment(data):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,8 +20,10 @@ from pipelines.judging.process import runner_for
 
 #: Tag of blocks that wait for a provider's batch; their parts are not written, the run ends with exit code 13.
 PENDING = "pending"
-#: Blocks of one bundle under way at once: enough to keep the calls going while one block's last answers are late.
-MAX_BLOCKS = 3
+#: Blocks of one bundle under way at once: enough to keep the calls going while one block's last answers are late,
+#: where a block has rows enough. Where it has few (`sample`, `when`), more blocks are, up to so many bytes of them.
+BLOCKS = 3
+MAX_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +64,25 @@ class JudgeDoFn(beam.DoFn):
         runner = runner_for(self.plan)
         future = runner.submit(self.grader, element.loaded.batch, element.outcomes)
         self._under_way[future] = _UnderWay(element, timestamp, (window,), time.monotonic())
-        yield from self._finished(most=MAX_BLOCKS - 1)
+        yield from self._finished(has_room=self._has_room)
 
     def finish_bundle(self) -> Iterator[Any]:
         """Wait for the rest; every reply is durable before the bundle is."""
-        yield from self._finished(most=0)
+        yield from self._finished(has_room=lambda: False)
         runner_for(self.plan).flush()
 
-    def _finished(self, most: int) -> Iterator[Any]:
-        """Blocks that are done, waiting until no more than `most` are under way."""
+    def _has_room(self) -> bool:
+        """Whether the next block may come in while those under way are waited for."""
+        if len(self._under_way) < BLOCKS:
+            return True
+        held = sum(block.element.loaded.batch.record_batch.nbytes for block in self._under_way.values())
+        return held < MAX_BYTES and runner_for(self.plan).wants_more(self.grader)
+
+    def _finished(self, has_room: Callable[[], bool]) -> Iterator[Any]:
+        """Blocks that are done, waiting for some unless `has_room` says that more may come."""
         while self._under_way:
             done = [future for future in self._under_way if future.done()]
-            if not done and len(self._under_way) <= most:
+            if not done and has_room():
                 break
             if not done:
                 wait(self._under_way, timeout=1.0, return_when=FIRST_COMPLETED)

@@ -1,12 +1,15 @@
 """Benchmarks of judging: `python -m tests.benchmarks.bench_judges [throughput | pace | memory]`. Prints what it measured.
 
-throughput: 64 in flight against log-normal latency (median 200 ms), as a share of what the latencies alone would allow.
+throughput: 64 in flight against log-normal latency (median 200 ms), as a share of the ideal: the sum of the latencies that
+    were served, divided by 64; start-up, the first call's trial and the last calls' stragglers all count against us. A bare
+    client (64 sockets in a loop, nothing judged, nothing stored) runs before and after: what the machine allowed just then.
 pace: requests_per_minute 600 with one and with two worker processes; the most that the endpoint saw in any minute.
 memory: 100,000 judgments of 50 KB; resident memory every 10,000.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -28,7 +31,8 @@ JUDGE = configure({**LLM_SCORE, "max_evidence_chars": 100_000})
 
 
 def throughput(judgments: int = 6_000, in_flight: int = 64) -> None:
-    """Judgments a second against the ideal: the sum of the latencies that were served, divided by the calls in flight."""
+    """Judgments a second against the ideal, between two runs of the bare client."""
+    bare = [_bare(judgments // 2, in_flight)]
     with endpoint(0.2) as server, tempfile.TemporaryDirectory() as folder:
         plan = judge_plan("r_1", folder, [JUDGE], {"only": route(server.url, max_concurrency=in_flight)})
         rows = trajectories(judgments)
@@ -45,8 +49,37 @@ def throughput(judgments: int = 6_000, in_flight: int = 64) -> None:
     ideal = counts["latency"] / in_flight
     print(
         f"throughput: {passed} verdicts, {wall:.1f} s wall, ideal {ideal:.1f} s: {ideal / wall:.1%} of the ideal; "
-        f"{1_000 * cpu / judgments:.2f} ms CPU a judgment; most in flight {counts['most_in_flight']}"
+        f"{1_000 * cpu / judgments:.2f} ms CPU a judgment; most in flight {counts['most_in_flight']}; "
+        f"bare client {', '.join(f'{share:.1%}' for share in [*bare, _bare(judgments // 2, in_flight)])}; "
+        f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+        flush=True,
     )
+
+
+def _bare(calls: int, in_flight: int) -> float:
+    """The same share for a client that does nothing but send and wait."""
+    content = b'{"messages": [], "filler": "%s"}' % (b"x" * 2_000)
+    head = (
+        b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    )
+    request = head % len(content) + content
+
+    async def call_often(port: int, count: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(count):
+            writer.write(request)
+            answer = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(int(answer.split(b"content-length: ")[1].split(b"\r\n")[0]))
+        writer.close()
+
+    async def work(port: int) -> None:
+        await asyncio.gather(*(call_often(port, calls // in_flight) for _ in range(in_flight)))
+
+    with endpoint(0.2) as server:
+        started = time.perf_counter()
+        asyncio.run(work(int(server.url.rsplit(":", 1)[1].split("/")[0])))
+        wall = time.perf_counter() - started
+        return float(server.counts()["latency"]) / in_flight / wall
 
 
 def pace(processes: int) -> None:

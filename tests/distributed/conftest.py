@@ -21,5 +21,4 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         for name, title in _ENGINES.items():
             problem = missing(name)
             if problem is not None:
-                terminalreporter.write_sep("!", f"NOT RUN: {title}", red=True, bold=True)
-                terminalreporter.write_line(problem)
+                terminalreporter.write_line(f"{title} NOT RUN: {problem}", red=True, bold=True)

@@ -17,15 +17,10 @@ from pathlib import Path
 
 from apache_beam.version import __version__ as BEAM_VERSION
 
-#: Flink's job server: which Flink, which Beam. The pin first; older ones speak the same portability protocol.
-_FLINK_CHOICES = (
-    ("1.20", BEAM_VERSION),
-    ("2.0", BEAM_VERSION),
-    ("1.20", "2.76.0"),
-    ("1.20", "2.75.0"),
-    ("1.20", "2.73.0"),
-    ("1.19", "2.70.0"),
-)
+#: Flink's job server: which Flink, which Beam. The pin first; the older one speaks the same portability protocol.
+_FLINK_CHOICES = (("1.20", BEAM_VERSION), ("1.20", "2.75.0"))
+#: A registry that does not answer must not hold up everything else.
+MOST_SECONDS = 600
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 _GO_TOOLS = {
     "prism": f"github.com/apache/beam/sdks/v2/go/cmd/prism@v{BEAM_VERSION}",
@@ -111,18 +106,25 @@ def _run(command: list[str], environment: dict[str, str]) -> str | None:
     """None where a command succeeds, else the end of what it said."""
     try:
         done = subprocess.run(
-            command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=1800, check=False
+            command,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=MOST_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"{command[0]} did not end within half an hour"
-    return None if done.returncode == 0 else (done.stderr or done.stdout).strip()[-400:]
+        return f"{command[0]} did not end within {MOST_SECONDS} seconds"
+    return None if done.returncode == 0 else " ".join((done.stderr or done.stdout).split())[-400:]
 
 
 def main() -> int:
     """Fetch, and say what was had."""
     for name, each in fetch().items():
         print(
-            f"{name}: {each.path} ({each.version})" if each.path else f"{name}: NOT TO BE HAD: {each.problem}",
+            f"{name}: {each.path} ({each.version})"
+            if each.path
+            else f"{name}: NOT TO BE HAD: {' '.join((each.problem or '').split())}",
             file=sys.stderr,
         )
     return 0

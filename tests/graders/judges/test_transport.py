@@ -36,7 +36,7 @@ def _run(
     made: list[Counting] = []
     http2: list[bool] = []
 
-    def make(self: LaneTransport, host: Any, *, http2: bool, connections: int | None) -> Counting:
+    def make(self: LaneTransport, host: Any, *, http2: bool) -> Counting:
         made.append(Counting(offered if http2 else b"HTTP/1.1"))
         kinds.append(http2)
         return made[-1]
@@ -83,5 +83,6 @@ def test_proxies_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(httpx, "AsyncHTTPTransport", lambda **more: given.append(more["proxy"]))
     transport = LaneTransport()
     for name in ("outside.example", "inside.example"):
-        transport._make(("http", name, None), http2=False, connections=1)
+        transport._make(("http", name, None), http2=False)
+    transport._make(("https", "inside.example", None), http2=True)
     assert given == ["http://proxy.example:3128", None]

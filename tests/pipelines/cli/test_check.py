@@ -111,8 +111,24 @@ def test_the_examples_are_right_and_several_files_are_checked(gradebeam: Command
     suites = sorted(EXAMPLES.glob("*.yaml"))
     code, out, err = gradebeam("check", *suites)
     assert (code, err) == (0, "")
-    assert [line.split(":")[0] for line in out.splitlines()] == [str(path) for path in suites]
+    assert list(dict.fromkeys(line.split(":")[0] for line in out.splitlines())) == [str(path) for path in suites]
 
 
 def test_a_missing_file(gradebeam: Command) -> None:
     assert gradebeam("check", "no-such.yaml") == (2, "", "no-such.yaml: there is no such file\n")
+
+
+def test_where_a_budget_holds_is_said(gradebeam: Command, suite_file: Callable[[str], Path]) -> None:
+    text = """\
+name: judged
+input: {paths: [x.jsonl]}
+graders:
+  - {name: a, type: rubric-judge, template: correctness, route: cheap}
+routes:
+  cheap: {base_url: "http://127.0.0.1:1/v1", model: m, max_calls: 5}
+  unused: {base_url: "http://127.0.0.1:1/v1", model: m, max_calls: 5}
+limits: {max_calls: 7}
+"""
+    code, out, _ = gradebeam("check", suite_file(text))
+    assert code == 0
+    assert "note: limits.max_calls, routes.cheap.max_calls: on one machine, kept over all executions" in out

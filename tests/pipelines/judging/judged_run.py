@@ -1,6 +1,6 @@
 """A process that judges, for tests that kill it: `python -m tests.pipelines.judging.judged_run URL FOLDER COUNT KIND [FIELDS]`.
 
-Prints one line of JSON: counts of its rows.
+Prints one line of JSON: counts of its rows, or of the batches that it waits for.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 from decimal import Decimal
 
 from graders.configured import configure
+from graders.judges.batch_desk import BatchPending
 from graders.trajectory_batch import TrajectoryBatch
 from pipelines.judging.plan import judge_plan
 from pipelines.judging.process import close_runners, runner_for
@@ -30,7 +31,12 @@ def main(url: str, folder: str, count: str, kind: str, fields: str = "{}", text:
         processes=1 if kind == "distributed" else None,
     )
     block = TrajectoryBatch.from_trajectories(trajectories(int(count), text))
-    rows = runner_for(plan).grade(judge, block, {}).to_scores()
+    try:
+        rows = runner_for(plan).grade(judge, block, {}).to_scores()
+    except BatchPending as pending:
+        close_runners()
+        print(json.dumps({"pending": len(pending.args)}))
+        return
     close_runners()
     cost = sum((row.cost_usd or Decimal(0)) for row in rows)
     counts = Counter(row.status.value for row in rows)

@@ -113,3 +113,25 @@ def test_a_budget_without_room_for_the_batch_still_bounds_the_calls(tmp_path: Pa
         rows = graded(runner, trajectories(3))
     assert (len(provider.batches), provider.single_calls) == (0, 2)
     assert Counter(row.error_type for row in rows) == {None: 2, ErrorType.JUDGE_BUDGET_EXHAUSTED: 1}
+
+
+@pytest.mark.parametrize("body", [[], {}, "x", {"id": 5, "status": ["completed"]}, {"data": [7], "has_more": True}])
+@pytest.mark.parametrize("where", ["upload", "creation", "poll", "list"])
+def test_a_provider_that_answers_nonsense_is_an_error_of_the_rows(tmp_path: Path, where: str, body: Any) -> None:
+    provider = BatchProvider()
+
+    def answer(seen: Any) -> Response:
+        path = seen.path.split("?")[0]
+        kind = {("POST", "/v1/files"): "upload", ("POST", "/v1/batches"): "creation", ("GET", "/v1/batches"): "list"}
+        if kind.get((seen.method, path), "poll" if path.startswith("/v1/batches/") else "") == where:
+            return Response(body=body)
+        return provider(seen)
+
+    with FaultServer(answer) as server, execution(tmp_path, server, max_attempts=2) as runner:
+        try:
+            rows = graded(runner, trajectories(3))
+        except BatchPending:
+            rows = []
+    assert {row.details["kind"] for row in rows if row.details} <= {"batch_unavailable"}
+    assert rows or where == "list"
+    assert all(count == 1 for count in provider.submitted.values())

@@ -101,6 +101,23 @@ def test_every_block_comes_out_with_the_judges_outcomes(tmp_path: Path) -> None:
     assert (totals.calls, totals.cost_usd) == (30, 30 * Decimal("0.000360"))
 
 
+@pytest.mark.parametrize(("size", "most"), [(1, 16), (40, 16)])
+def test_the_calls_are_kept_going_however_few_rows_a_block_has(tmp_path: Path, size: int, most: int) -> None:
+    server = FaultServer(lambda seen: Response(body=completion(GOOD), delay=0.2))
+    with server:
+        done, _ = _judged(_plan(tmp_path, route(server.url, max_concurrency=most)), _blocks(80 // size, size))
+    assert sum(length for length, _ in done) == 80
+    assert server.most_in_flight == most
+
+
+def test_no_more_blocks_are_held_than_memory_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.judging.step.MAX_BYTES", 1)
+    server = FaultServer(lambda seen: Response(body=completion(GOOD), delay=0.2))
+    with server:
+        _judged(_plan(tmp_path, route(server.url)), _blocks(12, 1))
+    assert server.most_in_flight == 3
+
+
 def test_where_the_state_lies() -> None:
     local = _plan(Path("out"), route("http://127.0.0.1:1/v1"))
     remote = judge_plan("r_1", "gs://bucket/out", [JUDGE], {"only": route("http://127.0.0.1:1/v1")})
