@@ -101,6 +101,13 @@ class Container(ABC):
         """The key that `grouping = "key"` groups by; None for a record that belongs to no trajectory (then it is normalised alone)."""
         return None
 
+    def key_of_line(self, line: bytes) -> str | None:
+        """The only key that any record of a line of JSON can have, told from its text; None where that takes decoding.
+
+        A format whose records are many and small tells it, so that each is decoded once, where it is normalised.
+        """
+        return None
+
 
 def reject(record: SourceRecord, reason: RejectReason, detail: str, source_format: str = "") -> Reject:
     """A record as a reject."""

@@ -13,6 +13,7 @@ from pipelines.formats.build import metadata_of
 from pipelines.formats.container import Container, Normalised, SourceRecord, piece, reject
 from pipelines.formats.containers.unknown import unknown_detail
 from pipelines.formats.dialects.conversation import Conversation
+from pipelines.formats.key_in_text import KeyInText
 from pipelines.formats.model_io import add_input, add_output, finish_of
 from pipelines.formats.rows import reference_text
 from pipelines.formats.spans.assemble import assemble
@@ -32,6 +33,8 @@ _NOT_METADATA = frozenset(
     {"id", "input", "output", "metadata", "observations", "scores", "sessionId", "session_id", "timestamp", "createdAt",
      "created_at", "updatedAt", "updated_at", "corrections", "latency", "projectId", "project_id", "bookmarked", "htmlPath"}
 )  # fmt: skip
+#: Of an observation or a score. A trace's row has its key elsewhere, and a trace's download holds several records.
+_KEY = KeyInText((b"traceId", b"trace_id"), id_text, unless=(b'"timestamp"', b'"observations"', b'"trace"'))
 ROOT = "trace"
 
 
@@ -72,6 +75,10 @@ class Langfuse(Container):
         if type(value.get(ROOT)) is dict:
             return id_text(value[ROOT].get("id"))
         return _trace_id(value) or (id_text(value.get("id")) if _is_trace(value) else None)
+
+    def key_of_line(self, line: bytes) -> str | None:
+        """The trace, where the text tells it."""
+        return _KEY.of_line(line)
 
     def normalise(self, records: Sequence[SourceRecord]) -> Normalised:
         """The trajectory of one trace."""

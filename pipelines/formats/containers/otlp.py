@@ -11,6 +11,7 @@ from typing import Any
 
 from pipelines.formats.container import Container, Normalised, SourceRecord, piece, reject
 from pipelines.formats.containers.unknown import unknown_detail
+from pipelines.formats.key_in_text import KeyInText
 from pipelines.formats.spans.assemble import assemble
 from pipelines.formats.spans.attributes import span_of
 from pipelines.formats.spans.model import Span
@@ -27,6 +28,7 @@ _REQUEST_KEYS = (
     "resourceMetrics",
     "resource_metrics",
 )
+_KEY = KeyInText((b"traceId", b"trace_id"), hex_id)
 
 
 class Otlp(Container):
@@ -55,6 +57,10 @@ class Otlp(Container):
         """The trace; a span without a trace id stands alone."""
         span = dict_of(record.value).get("span")
         return hex_id(_get(span, "traceId", "trace_id")) if type(span) is dict else None
+
+    def key_of_line(self, line: bytes) -> str | None:
+        """The trace, where the text tells it."""
+        return _KEY.of_line(line)
 
     def normalise(self, records: Sequence[SourceRecord]) -> Normalised:
         """The trajectories of one trace's spans."""
