@@ -48,7 +48,10 @@ class Otlp(Container):
 
     def pieces(self, record: SourceRecord) -> Iterable[SourceRecord]:
         """Its spans, each with its resource."""
-        found = list(_spans(dict_of(record.value)))
+        value = dict_of(record.value)
+        if len(value) == 2 and "span" in value and "resource" in value:
+            return (record,)
+        found = list(_spans(value))
         if not found:
             return (record,)
         return [piece(record, index, len(found), value) for index, value in enumerate(found)]
@@ -94,9 +97,10 @@ def _spans(request: dict[str, Any]) -> Iterable[dict[str, Any]]:
 
 def _read(record: SourceRecord) -> Span:
     raw = record.value["span"]
+    listed = raw.get("events")
     events = [
         {"name": event.get("name"), "attributes": plain_attributes(event.get("attributes"))}
-        for event in list_of(raw.get("events"))
+        for event in (list_of(listed) if listed else ())
         if type(event) is dict
     ]
     span_id = hex_id(_get(raw, "spanId", "span_id"))

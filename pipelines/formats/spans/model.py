@@ -52,7 +52,8 @@ class Span:
     tool_result: str | None = None
     reference: str | None = None
     scores: list[Any] = field(default_factory=list)
-    metadata: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, str] | Callable[[], dict[str, str]] = field(default_factory=dict)
+    """Of a root. A front-end that has to work for it gives a function: most spans are no roots."""
     finish: str | None = None
     """`limit` or `error` where the model's answer was cut or failed."""
     order: str = ""

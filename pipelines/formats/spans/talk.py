@@ -69,6 +69,8 @@ def spoken(printed: list[_Print]) -> list[_Print]:
 
 def prints(talk: Conversation) -> list[_Print]:
     """What tells messages apart; blanks at the ends and absent text do not."""
+    if not talk.calls:
+        return [(message.role, (message.text or "").strip(), None) for message in talk.messages]
     calls: dict[int | None, str] = {}
     for call in talk.calls:
         calls[call.message_index] = calls.get(call.message_index, "") + call.name + "\n"
@@ -81,6 +83,12 @@ def threads_of(calls: Sequence[tuple[Conversation, Conversation]], strictly: boo
     """The talks that the (given, answered) pairs of model calls, in their order, belong to."""
     threads: list[Thread] = []
     for number, (given, answered) in enumerate(calls):
+        if number == 0:
+            threads.append(Thread(given))
+            threads[0].calls.append(0)
+            if answered.messages:
+                threads[0].said.append(answered)
+            continue
         here = spoken(prints(given))
         thread = next((thread for thread in reversed(threads) if thread.continued_by(here, strictly)), None)
         if thread is None:
@@ -96,8 +104,13 @@ def threads_of(calls: Sequence[tuple[Conversation, Conversation]], strictly: boo
 
 def joined(calls: Sequence[tuple[Conversation, Conversation]]) -> Conversation:
     """One conversation of all calls."""
+    threads = threads_of(calls)
     whole = Conversation()
-    for thread in threads_of(calls):
+    if len(threads) == 1:
+        only = threads[0].whole()
+        whole.messages, whole.calls, whole.results, whole.issues = only.messages, only.calls, only.results, only.issues
+        return whole
+    for thread in threads:
         _append_new(whole, thread.whole())
     return whole
 
@@ -198,6 +211,8 @@ def _add_tools(talk: Conversation, tools: list[Span]) -> None:
 
     A span matches the call of its id, else, in order, the calls of its name that no span names by id.
     """
+    if not tools:
+        return
     known = {call.id for call in talk.calls}
     named = {tool.tool_call_id for tool in tools}
     answered = {result.tool_call_id: place for place, result in enumerate(talk.results)}
