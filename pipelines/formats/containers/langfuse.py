@@ -116,7 +116,8 @@ class Langfuse(Container):
 
 def read_observation(record: SourceRecord, value: dict[str, Any]) -> Span:
     """One observation as a span; messages of OpenInference attributes in its metadata win over its plain input."""
-    attributes = dict_of(dict_of(unwrapped(value.get("metadata"))).get("attributes"))
+    metadata = value.get("metadata")
+    attributes = dict_of(dict_of(unwrapped(metadata)).get("attributes")) if metadata else {}
     level = value.get("level")
     status = (True if level == "ERROR" else None, string_of(_get(value, "statusMessage", "status_message")))
     span = span_of(
@@ -248,4 +249,8 @@ def _trace_id(value: dict[str, Any]) -> str | None:
 
 
 def _get(value: dict[str, Any], *keys: str) -> Any:
-    return next((value[key] for key in keys if value.get(key) is not None), None)
+    for key in keys:
+        item = value.get(key)
+        if item is not None:
+            return item
+    return None

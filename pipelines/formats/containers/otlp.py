@@ -59,7 +59,7 @@ class Otlp(Container):
     def key(self, record: SourceRecord) -> str | None:
         """The trace; a span without a trace id stands alone."""
         span = dict_of(record.value).get("span")
-        return hex_id(_get(span, "traceId", "trace_id")) if type(span) is dict else None
+        return hex_id(span.get("traceId", span.get("trace_id"))) if type(span) is dict else None
 
     def key_of_line(self, line: bytes) -> str | None:
         """The trace, where the text tells it."""
@@ -70,13 +70,13 @@ class Otlp(Container):
         spans: list[Span] = []
         result = Normalised()
         for record in self.expanded(records):
-            if type(dict_of(record.value).get("span")) is dict:
+            value = record.value
+            if type(value) is dict and type(value.get("span")) is dict:
                 spans.append(_read(record))
             elif self.detect(record.value) is not None:
                 result.skip(NO_SPANS)
             else:
-                value = dict_of(record.value)
-                detail = unknown_detail(value) if value else "the record is no export request"
+                detail = unknown_detail(value) if value and type(value) is dict else "the record is no export request"
                 result.rejects.append(reject(record, RejectReason.UNKNOWN_FORMAT, detail, self.name))
         if spans:
             result.add(assemble(spans, self.name))
@@ -103,16 +103,17 @@ def _read(record: SourceRecord) -> Span:
         for event in (list_of(listed) if listed else ())
         if type(event) is dict
     ]
-    span_id = hex_id(_get(raw, "spanId", "span_id"))
+    get = raw.get
+    parent = get("parentSpanId", get("parent_span_id"))
     return span_of(
         record,
-        hex_id(_get(raw, "traceId", "trace_id")) or record.address,
-        span_id or "",
-        hex_id(_get(raw, "parentSpanId", "parent_span_id")),
-        str(raw.get("name") or ""),
-        nanoseconds(_get(raw, "startTimeUnixNano", "start_time_unix_nano")),
-        nanoseconds(_get(raw, "endTimeUnixNano", "end_time_unix_nano")),
-        status_of(raw.get("status")),
+        hex_id(get("traceId", get("trace_id"))) or record.address,
+        hex_id(get("spanId", get("span_id"))) or "",
+        None if parent is None else hex_id(parent),
+        str(get("name") or ""),
+        nanoseconds(get("startTimeUnixNano", get("start_time_unix_nano"))),
+        nanoseconds(get("endTimeUnixNano", get("end_time_unix_nano"))),
+        status_of(get("status")),
         plain_attributes(raw.get("attributes")),
         events,
         record.value.get("resource"),

@@ -124,8 +124,14 @@ def span_of(
     resource: Attributes | None = None,
 ) -> Span:
     """One span; `status` is (whether it failed, what it says), `events` are `{name, attributes}` with plain attributes."""
-    kind = kind_of(attributes, name)
     is_error, error_text = status
+    if not attributes and not events:
+        span = Span(record, trace_id, span_id, parent_id, name, OTHER, start, end, is_error, None, error_text)
+        span.add_input = span.add_output = _says_nothing
+        if resource:
+            span.metadata = lambda: _metadata(attributes, resource)
+        return span
+    kind = kind_of(attributes, name)
     error_type = string_of(attributes.get("error.type"))
     for event in events:
         if event.get("name") == "exception":
@@ -155,15 +161,15 @@ def span_of(
     return span
 
 
+def _says_nothing(_talk: Conversation) -> bool:
+    return False
+
+
 def _read_tool(span: Span, attributes: Attributes, name: str) -> None:
     span.tool_name = _first(attributes, _TOOL_NAMES) or name.removeprefix("execute_tool ")
-    span.tool_call_id = next(
-        (id_text(attributes.get(key)) for key in _TOOL_IDS if attributes.get(key) is not None), None
-    )
-    span.tool_arguments = _once_decoded(
-        next((attributes[key] for key in _TOOL_ARGUMENTS if attributes.get(key) is not None), None)
-    )
-    result = next((attributes[key] for key in _TOOL_RESULTS if attributes.get(key) is not None), None)
+    span.tool_call_id = id_text(_first_given(attributes, _TOOL_IDS))
+    span.tool_arguments = _once_decoded(_first_given(attributes, _TOOL_ARGUMENTS))
+    result = _first_given(attributes, _TOOL_RESULTS)
     if result is not None:
         inner = unwrapped(result)
         if type(inner) is dict and type(inner.get("type")) is str and "value" in inner:
@@ -172,6 +178,8 @@ def _read_tool(span: Span, attributes: Attributes, name: str) -> None:
 
 
 def _once_decoded(value: Any) -> Any:
+    if type(value) is str and value[:1] != '"':
+        return value  # one string, or JSON of an object or list: as it stands
     inner = unwrapped(value)
     return inner if type(inner) is str else value
 
@@ -368,6 +376,14 @@ def _add_events(events: list[Any], talk: Conversation, answers: bool) -> bool:
                 }
             )
     return normalise_messages(messages, talk) > 0
+
+
+def _first_given(attributes: Attributes, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        value = attributes.get(key)
+        if value is not None:
+            return value
+    return None
 
 
 def _first(attributes: Attributes, keys: tuple[str, ...]) -> str | None:
