@@ -239,15 +239,17 @@ def read_groups(segments: Iterable[Segment]) -> tuple[dict[str | None, Group], l
     return groups, rejects
 
 
-def line_records(uri: str, offset: int, line: bytes, name: str, cut: bool = False) -> Iterator[SourceRecord | Reject]:
+def line_records(uri: str, offset: int, line: bytes, name: str, cut: bool = False) -> list[SourceRecord | Reject]:
     """The decoded records of one line of the container `name`. `cut`: it is the last of its stream and has no line end."""
     excerpt = line[: 4 * MAX_EXCERPT].decode("utf-8", "replace")[:MAX_EXCERPT]
+    records: list[SourceRecord | Reject] = []
     for item in decode_line(line, cut):
         if isinstance(item, Decoded):
-            yield SourceRecord(item.value, uri, offset, item.size, item.issues, item.ordinal, excerpt)
+            records.append(SourceRecord(item.value, uri, offset, item.size, item.issues, item.ordinal, excerpt))
         else:
             record = SourceRecord(None, uri, offset, item.size, (), item.ordinal, excerpt)
-            yield rejected(record, item.reason, item.detail, name)
+            records.append(rejected(record, item.reason, item.detail, name))
+    return records
 
 
 def exact_text(item: SourceRecord | Reject) -> bytes | None:

@@ -137,7 +137,9 @@ def read_observation(record: SourceRecord, value: dict[str, Any]) -> Span:
         span.kind = own
     from_attributes_in, from_attributes_out = span.add_input, span.add_output
     given, answer = value.get("input"), value.get("output")
-    flat = any(key.startswith(("llm.input_messages.", "gen_ai.prompt.")) for key in attributes)
+    flat = bool(attributes) and any(key.startswith(("llm.input_messages.", "gen_ai.prompt.")) for key in attributes)
+    if not flat and type(given) is list:
+        span.input_messages = given
 
     def read_input(talk: Conversation) -> bool:
         if flat and from_attributes_in is not None and from_attributes_in(talk):

@@ -285,7 +285,13 @@ def _flat_messages(attributes: Attributes, *prefixes: str) -> list[dict[str, Any
         tree: dict[str, Any] = {}
         for key, value in attributes.items():
             if key.startswith(prefix) and value is not None:
-                _put(tree, key[start:].split("."), value)
+                steps = key[start:].split(".")
+                if len(steps) == 3 and type(message := tree.get(steps[0])) is dict:
+                    inner = message.get(steps[1])
+                    if type(inner) is dict:
+                        inner[steps[2]] = value
+                        continue
+                _put(tree, steps, value)
         if tree:
             ordered = _as_list(tree)
             if ordered:

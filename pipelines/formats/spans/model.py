@@ -40,6 +40,8 @@ class Span:
     """The JSON text of the messages that a model call was given, where the log has it as text."""
     input_entries: Mapping[str, Any] | None = None
     """The same of logs that spread the messages over attributes: the attributes, of which those with `INPUT_PREFIX` count."""
+    input_messages: list[Any] | None = None
+    """The same of logs that have the messages as a list."""
     system_text: Any = None
     """The system instructions that stand beside `input_text`, as the log has them."""
     usage: Usage | None = None

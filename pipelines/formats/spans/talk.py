@@ -83,12 +83,6 @@ def threads_of(calls: Sequence[tuple[Conversation, Conversation]], strictly: boo
     """The talks that the (given, answered) pairs of model calls, in their order, belong to."""
     threads: list[Thread] = []
     for number, (given, answered) in enumerate(calls):
-        if number == 0:
-            threads.append(Thread(given))
-            threads[0].calls.append(0)
-            if answered.messages:
-                threads[0].said.append(answered)
-            continue
         here = spoken(prints(given))
         thread = next((thread for thread in reversed(threads) if thread.continued_by(here, strictly)), None)
         if thread is None:
@@ -104,10 +98,12 @@ def threads_of(calls: Sequence[tuple[Conversation, Conversation]], strictly: boo
 
 def joined(calls: Sequence[tuple[Conversation, Conversation]]) -> Conversation:
     """One conversation of all calls."""
-    threads = threads_of(calls)
     whole = Conversation()
-    if len(threads) == 1:
-        only = threads[0].whole()
+    threads = [] if len(calls) == 1 else threads_of(calls)
+    if len(calls) == 1 or len(threads) == 1:
+        only = threads[0].whole() if threads else calls[0][0]
+        if not threads and calls[0][1].messages:
+            only.extend(calls[0][1])
         whole.messages, whole.calls, whole.results, whole.issues = only.messages, only.calls, only.results, only.issues
         return whole
     for thread in threads:
@@ -192,12 +188,15 @@ def _pair(call: Span) -> tuple[Conversation, Conversation]:
 
 
 def _is_repeated(call: Span, after: Span) -> bool:
-    """Whether the next call's messages begin, as JSON text or attributes, with all of this call's and go on: then this one need not be read."""
+    """Whether the next call's messages begin, as JSON text, values or attributes, with all of this call's and go on: then this one need not be read."""
     if call.input_entries is not None and after.input_entries is not None:
         before, now = call.input_entries, after.input_entries
         keys = [key for key in before if key.startswith(INPUT_PREFIX)]
         longer = sum(1 for key in now if key.startswith(INPUT_PREFIX)) > len(keys)
         return longer and all(key in now and now[key] == before[key] for key in keys)
+    if call.input_messages and after.input_messages:
+        count = len(call.input_messages)
+        return len(after.input_messages) > count and after.input_messages[:count] == call.input_messages
     text, later = call.input_text, after.input_text
     if text is None or later is None or len(later) <= len(text) or text[-1:] != "]":
         return False
