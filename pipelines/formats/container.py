@@ -141,6 +141,17 @@ def normalised_safely(container: Container, records: Sequence[SourceRecord]) -> 
 
 def piece(record: SourceRecord, index: int, count: int, value: Any) -> SourceRecord:
     """The `index`-th of the `count` pieces of a record, with a place and a share of the bytes of its own."""
+    if count == 1:
+        return SourceRecord(
+            value,
+            record.uri,
+            record.offset,
+            record.size,
+            record.issues,
+            record.ordinal,
+            record.excerpt,
+            record.place,
+        )
     share, rest = divmod(record.size, count)
     return SourceRecord(
         value,

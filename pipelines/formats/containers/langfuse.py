@@ -36,6 +36,7 @@ _NOT_METADATA = frozenset(
 #: Of an observation or a score. A trace's row has its key elsewhere, and a trace's download holds several records.
 _KEY = KeyInText((b"traceId", b"trace_id"), id_text, unless=(b'"timestamp"', b'"observations"', b'"trace"'))
 ROOT = "trace"
+_NO_USAGE = Usage()
 
 
 class Langfuse(Container):
@@ -193,26 +194,18 @@ def _trace_span(record: SourceRecord, trace: dict[str, Any], observations: list[
 def _usage(value: dict[str, Any]) -> Usage | None:
     details = dict_of(unwrapped(_get(value, "usageDetails", "usage_details")))
     counted = usage_of(details or dict_of(unwrapped(value.get("usage"))) or _flat_usage(value))
-    cached = counted.cached_input_tokens
-    if cached is None and details:
-        cached = next(
-            (
-                item
-                for key, item in details.items()
-                if key.endswith(("cache_read", "cached_tokens")) and type(item) is int
-            ),
-            None,
-        )
-    reasoning = counted.reasoning_tokens
-    if reasoning is None and details:
-        reasoning = next(
-            (item for key, item in details.items() if key.endswith("reasoning") and type(item) is int), None
-        )
+    cached, reasoning = counted.cached_input_tokens, counted.reasoning_tokens
+    for key, item in details.items():
+        if type(item) is int:
+            if cached is None and key.endswith(("cache_read", "cached_tokens")):
+                cached = item
+            elif reasoning is None and key.endswith("reasoning"):
+                reasoning = item
     money = cost(_get(value, "totalCost", "calculatedTotalCost", "total_cost"))
     if money is None:
         money = cost(dict_of(unwrapped(_get(value, "costDetails", "cost_details"))).get("total"))
     made = Usage(counted.input_tokens, counted.output_tokens, cached, reasoning, money)
-    return made if made != Usage() else None
+    return made if made != _NO_USAGE else None
 
 
 def _flat_usage(value: dict[str, Any]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class Otlp(Container):
         value = dict_of(record.value)
         if len(value) == 2 and "span" in value and "resource" in value:
             return (record,)
-        found = list(_spans(value))
+        found = _spans(value)
         if not found:
             return (record,)
         return [piece(record, index, len(found), value) for index, value in enumerate(found)]
@@ -83,16 +83,21 @@ class Otlp(Container):
         return result
 
 
-def _spans(request: dict[str, Any]) -> Iterable[dict[str, Any]]:
+def _spans(request: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
     groups = _get(request, "resourceSpans", "resource_spans")
     for group in list_of(groups) if groups is not None else [request]:
         if type(group) is not dict:
             continue
+        scopes = _get(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+        if type(scopes) is not list:
+            continue
         resource = plain_attributes(dict_of(group.get("resource")).get("attributes"))
-        for scope in list_of(_get(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")):
-            for span in list_of(dict_of(scope).get("spans")):
-                if type(span) is dict:
-                    yield {"span": span, "resource": resource}
+        for scope in scopes:
+            spans = scope.get("spans") if type(scope) is dict else None
+            if type(spans) is list:
+                found += [{"span": span, "resource": resource} for span in spans if type(span) is dict]
+    return found
 
 
 def _read(record: SourceRecord) -> Span:

@@ -28,6 +28,7 @@ MISSING_ROOT = "missing_root_span"
 ROOT_OUTPUT = "root_output"
 CONTENT_NOT_CAPTURED = "content_not_captured"
 
+_NO_USAGE = Usage()
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -224,9 +225,9 @@ def _usage(calls: list[Span], outer: list[Span], group: list[Span], root: Span) 
     start = root.start if root.start else min((span.start for span in group if span.start), default=None)
     end = root.end if root.end else max((span.end for span in group if span.end), default=None)
     latency = integer((end - start) // 1_000_000) if start is not None and end is not None else None
-    told = [span.usage for span in calls if span.usage is not None and span.usage != Usage()]
+    told = [span.usage for span in calls if span.usage is not None and span.usage != _NO_USAGE]
     if not told:
-        told = [span.usage for span in outer if span.usage is not None and span.usage != Usage()][:1]
+        told = [span.usage for span in outer if span.usage is not None and span.usage != _NO_USAGE][:1]
     if not told and root.usage is not None:
         told = [root.usage]
     return total_usage(told, latency)

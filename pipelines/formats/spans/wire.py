@@ -88,6 +88,17 @@ def nanoseconds(value: Any) -> int | None:
     """
     if type(value) is str and len(value) == 19 and value.isascii() and value.isdigit():
         return int(value)  # below 10^19, which is the year 2286
+    if type(value) is str and value[10:11] == "T" and value[-6:] == "+00:00" and value[:4].isdigit():
+        try:
+            since = datetime.fromisoformat(value) - _EPOCH
+        except ValueError:
+            pass
+        else:
+            return (
+                ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1000
+                if since.days >= 0
+                else None
+            )
     moment = _nanoseconds(value)
     return moment if moment is not None and 0 <= moment < _YEAR_10000 else None
 
