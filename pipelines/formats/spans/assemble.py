@@ -159,7 +159,7 @@ def _one(
         outcome=_outcome(root, calls),
         reference=next((span.reference for span in [root, *group] if span.reference is not None), None),
         native_scores=[score for span in group for score in span.scores] or None,
-        metadata=dict(sorted((root.metadata if type(root.metadata) is dict else root.metadata()).items())),
+        metadata=dict(sorted((root.metadata() if callable(root.metadata) else root.metadata).items())),
         size=sum(span.record.size for span in group),
     )
     starts = [span.start for span in group if span.start]
