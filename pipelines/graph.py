@@ -16,6 +16,9 @@ from schemas.manifest import InputFile
 
 #: A bucket of records that are grouped by key stands for about this many bytes of input.
 BUCKET_BYTES = 32 * 2**20
+#: What a compressed log is taken to hold for each of its bytes; exports of spans, which repeat much, come to six to twelve.
+COMPRESSION_RATIO = 10
+_COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 
 
 @dataclass
@@ -104,8 +107,9 @@ class GradeBlocks(beam.PTransform):
 
 
 def bucket_count(inputs: Iterable[InputFile]) -> int:
-    """How many buckets records that are grouped by key are spread over."""
-    return max(1, -(-sum(file.size for file in inputs) // BUCKET_BYTES))
+    """How many buckets records that are grouped by key are spread over: a bucket's text stands in memory as a whole."""
+    plain = sum(file.size * (COMPRESSION_RATIO if file.uri.endswith(_COMPRESSED) else 1) for file in inputs)
+    return max(1, -(-plain // BUCKET_BYTES))
 
 
 def _with_no_key(element: Any) -> tuple[None, Any]:

@@ -18,6 +18,7 @@ from pipelines.reading import reader
 from pipelines.reading.block import Segment
 from pipelines.reading.lines import LineChunk
 from pipelines.reading.spilling import Spiller, read_groups
+from schemas.manifest import InputFile
 from schemas.reject import RejectReason
 from tests.pipelines.runs import only_manifest, run_suite, table, write_lines, write_suite
 
@@ -145,3 +146,12 @@ def test_a_span_over_the_limit_is_rejected_though_it_fits_in_a_chunk(tmp_path: P
     assert run_suite(suite, tmp_path / "out") == 0
     manifest = only_manifest(tmp_path / "out")
     assert (manifest.records, manifest.trajectories, manifest.rejects_by_reason) == (2, 1, {"too_large": 1})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "buckets"),
+    [({"a.jsonl": 1}, 1), ({"a.jsonl": 2**25, "b.jsonl": 1}, 2), ({"a.jsonl.gz": 2**25}, 10), ({}, 1)],
+)
+def test_buckets_are_reckoned_of_plain_bytes(sizes: dict[str, int], buckets: int) -> None:
+    inputs = [InputFile(uri=uri, size=size, fingerprint="") for uri, size in sizes.items()]
+    assert graph.bucket_count(inputs) == buckets
