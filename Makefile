@@ -14,7 +14,7 @@ PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check
 # Without bytecode every command would compile its libraries anew, for seconds each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint format bench bench-matching bench-judges test-distributed lock clean
+.PHONY: help demo test lint format bench bench-matching bench-spans bench-judges test-distributed lock clean
 
 help: ## What there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /  \1: /p' Makefile
@@ -40,6 +40,9 @@ bench: $(READY) ## The whole job beside DuckDB and a hand-written script
 
 bench-matching: $(READY) ## The matching engine alone
 	.venv/bin/python -m tests.benchmarks.bench_matching
+
+bench-spans: $(READY) ## Span exports through a whole run, and each stage of it
+	.venv/bin/python -m tests.benchmarks.bench_spans
 
 bench-judges: $(READY) .venv/.models ## Judge calls against a local server
 	.venv/bin/python -m tests.benchmarks.bench_judges

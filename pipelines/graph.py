@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,13 @@ import apache_beam as beam
 from pipelines import steps
 from pipelines.packing import packed
 from pipelines.plan import RunPlan
+from schemas.manifest import InputFile
 
 #: A bucket of records that are grouped by key stands for about this many bytes of input.
 BUCKET_BYTES = 32 * 2**20
+#: What a compressed log is taken to hold for each of its bytes; exports of spans, which repeat much, come to six to twelve.
+COMPRESSION_RATIO = 10
+_COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 
 
 @dataclass
@@ -25,7 +30,7 @@ class GradeRun(beam.PTransform):
         """Read, grade, write, commit."""
         plan = self.plan.for_steps()
         inputs = begin | "MatchInputs" >> beam.Create(packed(self.plan.inputs), reshuffle=False)
-        blocks = inputs | "Blocks" >> Blocks(plan, sum(file.size for file in self.plan.inputs))
+        blocks = inputs | "Blocks" >> Blocks(plan, bucket_count(self.plan.inputs))
         results = blocks | "GradeBlocks" >> GradeBlocks(self.plan)
         seed = begin | "AlwaysCommit" >> beam.Create([None])
         planned = (
@@ -55,11 +60,10 @@ class Blocks(beam.PTransform):
     """Packed inputs → block descriptors, spread over the workers."""
 
     plan: RunPlan
-    input_bytes: int
+    buckets: int
 
     def expand(self, inputs: Any) -> Any:
         """Split files; group records of one-event-per-line logs into buckets."""
-        buckets = max(1, -(-self.input_bytes // BUCKET_BYTES))
         split = (
             inputs
             | "UnpackInputs" >> beam.ParDo(steps.UnpackDoFn())
@@ -69,7 +73,7 @@ class Blocks(beam.PTransform):
         grouped = (
             split[steps.SPILLED]
             | "ReshardSpills" >> beam.Reshuffle()
-            | "SpillByKey" >> beam.ParDo(steps.SpillDoFn(self.plan, buckets))
+            | "SpillByKey" >> beam.ParDo(steps.SpillDoFn(self.plan, self.buckets))
             | "GroupByTrajectory" >> beam.GroupByKey()
             | "Buckets" >> beam.ParDo(steps.BucketDoFn())
         )
@@ -101,6 +105,12 @@ class GradeBlocks(beam.PTransform):
                 graded = graded | f"Grade/{grader.name}" >> step
         written = graded | "WriteBlock" >> beam.ParDo(steps.WriteDoFn(self.plan.for_writing()))
         return written, read[steps.REUSED], *waiting
+
+
+def bucket_count(inputs: Iterable[InputFile]) -> int:
+    """How many buckets records that are grouped by key are spread over: a bucket's text stands in memory as a whole."""
+    plain = sum(file.size * (COMPRESSION_RATIO if file.uri.endswith(_COMPRESSED) else 1) for file in inputs)
+    return max(1, -(-plain // BUCKET_BYTES))
 
 
 def _with_no_key(element: Any) -> tuple[None, Any]:

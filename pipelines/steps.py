@@ -26,7 +26,7 @@ from pipelines.packing import unpacked
 from pipelines.plan import RunPlan
 from pipelines.reading.block import Block, Segment
 from pipelines.reading.loaded import LoadedBlock
-from pipelines.reading.reader import BlockReader, spill
+from pipelines.reading.reader import BlockReader
 from pipelines.reading.splitting import split
 from pipelines.writing.parts import BlockResult, complete_blocks, read_marker, write_parts
 from schemas.manifest import InputFile
@@ -101,16 +101,14 @@ class SpillDoFn(beam.DoFn):
     def process(self, element: Block) -> Iterator[tuple[str, tuple[Any, Segment, int]]]:
         assert element.container is not None
         reader = BlockReader(self.plan.suite.input, hash_seed(self.plan.run_id))
-        packed = spill(reader.records(element), element.container, self.buckets)
-        uri = storage.join(self.plan.staging, f"spill-{element.key}-{uuid.uuid4().hex[:12]}.bin")
-        storage.write_bytes(uri, b"".join(packed[bucket] for bucket in sorted(packed)))
-        start = 0
-        total = sum(len(data) for data in packed.values())
-        for bucket in sorted(packed):
-            length = len(packed[bucket])
-            share = element.size * length // max(total, 1)
-            yield f"{element.container.name}/{bucket}", (element.container, Segment(uri, start, length), share)
-            start += length
+        for packed in reader.spill(element, self.buckets):
+            uri = storage.join(self.plan.staging, f"spill-{element.key}-{uuid.uuid4().hex[:12]}.bin")
+            storage.write_bytes(uri, b"".join(packed.values()))
+            start = 0
+            for bucket, data in packed.items():
+                segment = Segment(uri, start, len(data))
+                yield f"{element.container.name}/{bucket}", (element.container, segment, element.size // len(packed))
+                start += len(data)
 
 
 class BucketDoFn(beam.DoFn):

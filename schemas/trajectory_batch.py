@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -93,11 +94,11 @@ def to_record_batch(trajectories: Sequence[Trajectory]) -> pa.RecordBatch:
         if name in _NESTED:
             columns.append(_structs([getattr(t, name) for t in trajectories], _NESTED[name][1]))
         elif name in _USAGE_NAMES:
-            columns.append(pa.array([getattr(t.usage, name) for t in trajectories], arrow_type))
+            columns.append(pa.array(list(map(attrgetter(f"usage.{name}"), trajectories)), arrow_type))
         elif name == "metadata":
             columns.append(_maps([t.metadata.items() for t in trajectories], arrow_type))
         else:
-            columns.append(pa.array([getattr(t, name) for t in trajectories], arrow_type))
+            columns.append(pa.array(list(map(attrgetter(name), trajectories)), arrow_type))
     return pa.RecordBatch.from_arrays(columns, schema=TRAJECTORY_BATCH)
 
 
@@ -123,7 +124,7 @@ def _structs(rows: Sequence[Sequence[Any]], struct: pa.StructType) -> pa.ListArr
     """Lists of record objects as list<struct>, column by column (a tenth of the time of a list of dicts)."""
     flat = [item for row in rows for item in row]
     children = [
-        pa.array([getattr(item, struct.field(i).name) for item in flat], struct.field(i).type)
+        pa.array(list(map(attrgetter(struct.field(i).name), flat)), struct.field(i).type)
         for i in range(struct.num_fields)
     ]
     return pa.ListArray.from_arrays(

@@ -101,6 +101,13 @@ class Container(ABC):
         """The key that `grouping = "key"` groups by; None for a record that belongs to no trajectory (then it is normalised alone)."""
         return None
 
+    def key_of_line(self, line: bytes) -> str | None:
+        """The only key that any record of a line of JSON can have, told from its text; None where that takes decoding.
+
+        A format whose records are many and small tells it, so that each is decoded once, where it is normalised.
+        """
+        return None
+
 
 def reject(record: SourceRecord, reason: RejectReason, detail: str, source_format: str = "") -> Reject:
     """A record as a reject."""
@@ -134,6 +141,17 @@ def normalised_safely(container: Container, records: Sequence[SourceRecord]) -> 
 
 def piece(record: SourceRecord, index: int, count: int, value: Any) -> SourceRecord:
     """The `index`-th of the `count` pieces of a record, with a place and a share of the bytes of its own."""
+    if count == 1:
+        return SourceRecord(
+            value,
+            record.uri,
+            record.offset,
+            record.size,
+            record.issues,
+            record.ordinal,
+            record.excerpt,
+            record.place,
+        )
     share, rest = divmod(record.size, count)
     return SourceRecord(
         value,

@@ -129,9 +129,12 @@ def _is_exact(value: Any, line: bytes) -> bool:
     deep nesting only cost a second reading.
     """
     try:
-        if orjson.dumps(value).count(b'":') != line.count(b'":'):
-            return False
+        written = orjson.dumps(value)
     except TypeError:
+        return False
+    if written == line:
+        return True
+    if written.count(b'":') != line.count(b'":'):
         return False
     return not _may_lose_integers(line)
 

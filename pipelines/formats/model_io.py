@@ -221,6 +221,8 @@ def _with_role(message: dict[str, Any]) -> dict[str, Any]:
 def finish_of(value: Any) -> str | None:
     """`limit` where a response says that it was cut by a limit or filter, `error` where it failed, None otherwise."""
     body = dict_of(unwrapped(value))
+    if not body:
+        return None
     reasons: list[Any] = [
         body.get("finish_reason"),
         body.get("stop_reason"),

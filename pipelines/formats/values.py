@@ -139,6 +139,12 @@ def _from_iso(text: str) -> tuple[datetime | None, str | None]:
     normal = text[:-1] + "+00:00" if text[-1:] in "zZ" else text
     if normal.endswith(" UTC"):
         normal = normal[:-4] + "+00:00"
+    try:
+        moment = datetime.fromisoformat(normal)
+        if moment.tzinfo is timezone.utc:
+            return moment, None
+    except ValueError:
+        pass
     if "." in normal:
         normal = _FRACTION.sub(r"\1", normal)
         normal = _SHORT_FRACTION.sub(lambda match: "." + match[1].ljust(6, "0"), normal)

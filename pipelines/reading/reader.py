@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, TypeVar
-
-import zstandard
 
 from graders.trajectory_batch import TrajectoryBatch
 from pipelines import storage
 from pipelines.formats.container import Container, Normalised, SourceRecord, in_order, normalised_safely
-from pipelines.formats.container import reject as rejected
-from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, utf8_stream
 from pipelines.reading.block import Block
 from pipelines.reading.compression import CORRUPT, decompressed, is_damage
@@ -22,12 +16,15 @@ from pipelines.reading.line_records import oversize_reject
 from pipelines.reading.lines import CHUNK_BYTES, LineChunk, OversizeLine, lines_of_range, lines_of_stream
 from pipelines.reading.loaded import LoadedBlock
 from pipelines.reading.parquet_rows import parquet_records
-from schemas.reject import MAX_EXCERPT, Reject, RejectReason
+from pipelines.reading.spilling import SPILL_BYTES, Group, Spiller, line_records, read_groups
+from schemas.reject import Reject, RejectReason
 from schemas.suite import InputConfig
 from schemas.trajectory_batch import to_record_batch
 
 #: A piece of a block that is no line chunk holds at most this many records.
 _PIECE_RECORDS = 20_000
+#: Groups of so many bytes make one piece of a bucket.
+_PIECE_BYTES = 32 * 2**20
 _Item = TypeVar("_Item")
 
 
@@ -61,6 +58,29 @@ class BlockReader:
             yield from self._lines(block, container, is_done)
         else:
             yield from self._records(block, container, is_done)
+
+    def spill(self, block: Block, buckets: int) -> Iterator[dict[int, bytes]]:
+        """The records of a block by bucket of their key, packed for the disk; in several portions where they are many."""
+        assert block.container is not None
+        spiller = Spiller(block.uri, block.container, buckets, self.config.max_record_bytes)
+        for items in self._lines_or_records(block):
+            if isinstance(items, (LineChunk, OversizeLine)):
+                spiller.add_chunk(items)
+            else:
+                for item in items:
+                    spiller.add(item)
+            spiller.pack()
+            if spiller.size >= SPILL_BYTES:
+                yield spiller.take()
+        yield spiller.take()
+
+    def _lines_or_records(self, block: Block) -> Iterator[LineChunk | OversizeLine | list[SourceRecord | Reject]]:
+        if block.kind != "lines":
+            yield from _pieces(self.records(block))
+            return
+        with storage.open_read(block.uri) as file:
+            for chunk in _until_damage(block, self._chunks(block, file)):
+                yield [chunk] if isinstance(chunk, Reject) else chunk
 
     def records(self, block: Block) -> Iterator[SourceRecord | Reject]:
         """The decoded records of a block, one by one. Damage in the middle of a file ends it with a reject."""
@@ -100,25 +120,21 @@ class BlockReader:
         return _from_normalised(block, block.key, normalised, len(items), block.size)
 
     def _bucket(self, block: Block, container: Container, done: Callable[[str], bool]) -> Iterator[LoadedBlock]:
-        if done(block.key):
-            return
-        groups: dict[str | None, list[SourceRecord]] = {}
-        rejects: list[Reject] = []
-        for segment in block.segments:
-            for key, item in read_segment(segment.uri, segment.start, segment.length):
-                if isinstance(item, Reject):
-                    rejects.append(item)
-                else:
-                    groups.setdefault(key, []).append(item)
-        normalised = Normalised()
-        alone = groups.pop(None, [])
-        for record in in_order(alone):
-            normalised.add(normalised_safely(container, [record]))
-        for key in sorted(groups, key=str):
-            normalised.add(normalised_safely(container, in_order(groups[key])))
-        normalised.rejects += rejects
-        count = len(alone) + len(rejects) + sum(len(records) for records in groups.values())
-        yield _from_normalised(block, block.key, normalised, count, block.size)
+        groups, rejects = read_groups(block.segments)
+        alone = groups.pop(None, Group())
+        pieces = list(_bounded(sorted(groups, key=str), groups))
+        for number, keys in enumerate(pieces or [[]]):
+            key = f"{block.key}-{number:06d}"
+            if done(key):
+                continue
+            normalised = Normalised()
+            records = 0
+            if not number:
+                normalised.rejects += rejects
+                records = len(rejects) + _normalise_alone(alone, container, normalised)
+            for name in keys:
+                records += _normalise_group(groups.pop(name), container, normalised)
+            yield _from_normalised(block, key, normalised, records, block.size // max(len(pieces), 1))
 
     def _loaded(self, block: Block, key: str, items: list[SourceRecord | Reject], container: Container) -> LoadedBlock:
         normalised = Normalised()
@@ -139,7 +155,12 @@ class BlockReader:
                 if isinstance(chunk, OversizeLine):
                     yield oversize_reject(block.uri, chunk, block.container)
                 else:
-                    yield from _line_records(block, chunk)
+                    offset, lines = chunk.offset, chunk.data.split(b"\n")
+                    name = block.container.name if block.container is not None else ""
+                    for number, line in enumerate(lines):
+                        cut = chunk.reaches_end and number == len(lines) - 1
+                        yield from line_records(block.uri, offset, line, name, cut)
+                        offset += len(line) + 1
         else:
             reader = {"documents": iter_documents, "array": iter_array, "csv": iter_csv}[block.kind]
             yield from reader(_plain(block, file), block.uri)
@@ -167,49 +188,42 @@ def _until_damage(block: Block, items: Iterator[_Item]) -> Iterator[_Item | Reje
         yield item
 
 
-def spill(records: Iterable[SourceRecord | Reject], container: Container, buckets: int) -> dict[int, bytes]:
-    """Records by bucket of their key, packed for the disk: the records of one key all go to one bucket, from wherever they are read."""
-    packed: dict[int, list[tuple[str | None, SourceRecord | Reject]]] = {}
-    pieces = (part for item in records for part in _parts(item, container))
-    for item in pieces:
-        key = container.key(item) if isinstance(item, SourceRecord) else None
-        place = key if key is not None else f"{_uri(item)}#{_offset(item)}"
-        digest = hashlib.blake2b(place.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        packed.setdefault(int.from_bytes(digest, "big") % buckets, []).append((key, item))
-    compress = zstandard.ZstdCompressor(level=1).compress
-    return {bucket: compress(pickle.dumps(items, protocol=5)) for bucket, items in packed.items()}
+def _bounded(keys: list[str | None], groups: dict[str | None, Group]) -> Iterator[list[str | None]]:
+    """Keys in runs whose groups are large enough for a block of trajectories, and not much larger."""
+    run: list[str | None] = []
+    size = 0
+    for key in keys:
+        run.append(key)
+        size += groups[key].size
+        if size >= _PIECE_BYTES:
+            yield run
+            run, size = [], 0
+    if run:
+        yield run
 
 
-def _parts(item: SourceRecord | Reject, container: Container) -> Iterable[SourceRecord | Reject]:
-    """The pieces of a record that may belong to several trajectories; from here on a piece counts as a record."""
-    return container.pieces(item) if isinstance(item, SourceRecord) else (item,)
+def _normalise_group(group: Group, container: Container, into: Normalised) -> int:
+    """Add what becomes of the records of one key; how many there were."""
+    decoded = group.decoded(container)
+    into.rejects += decoded.rejects
+    if decoded.records:
+        into.add(normalised_safely(container, decoded.records))
+    for record in decoded.alone:
+        into.add(normalised_safely(container, [record]))
+    return len(decoded.records) + len(decoded.alone) + len(decoded.rejects)
 
 
-def read_segment(uri: str, start: int, length: int) -> list[tuple[str | None, SourceRecord | Reject]]:
-    """What `spill` packed, from its place in a spill file of this run."""
-    with storage.open_read(uri) as file:
-        file.seek(start)
-        data = file.read(length)
-    items: list[tuple[str | None, SourceRecord | Reject]] = pickle.loads(zstandard.decompress(data))
-    return items
-
-
-def _line_records(block: Block, chunk: LineChunk) -> Iterator[SourceRecord | Reject]:
-    offset = chunk.offset
-    lines = chunk.data.split(b"\n")
-    for number, line in enumerate(lines):
-        cut = chunk.reaches_end and number == len(lines) - 1
-        excerpt = line[: 4 * MAX_EXCERPT].decode("utf-8", "replace")[:MAX_EXCERPT]
-        for item in decode_line(line, cut):
-            value = item.value if isinstance(item, Decoded) else None
-            issues = item.issues if isinstance(item, Decoded) else ()
-            record = SourceRecord(value, block.uri, offset, item.size, issues, item.ordinal, excerpt)
-            if isinstance(item, Decoded):
-                yield record
-            else:
-                name = block.container.name if block.container is not None else ""
-                yield rejected(record, item.reason, item.detail, name)
-        offset += len(line) + 1
+def _normalise_alone(group: Group, container: Container, into: Normalised) -> int:
+    """Add what becomes of records without a key, each by itself; how many there were."""
+    records = 0
+    for text in sorted(group.texts, key=lambda spilled: (spilled.uri, spilled.offset)):
+        for record in Group([text]).decoded(container).records:
+            into.add(normalised_safely(container, [record]))
+            records += 1
+    for record in in_order(group.records):
+        into.add(normalised_safely(container, [record]))
+        records += 1
+    return records
 
 
 def _pieces(items: Iterable[SourceRecord | Reject]) -> Iterator[list[SourceRecord | Reject]]:

@@ -8,6 +8,7 @@ from typing import Any
 from pipelines.formats.build import metadata_of
 from pipelines.formats.container import Container, Normalised, SourceRecord, reject
 from pipelines.formats.containers.unknown import unknown_detail
+from pipelines.formats.key_in_text import KeyInText
 from pipelines.formats.model_io import add_input, add_output, finish_of
 from pipelines.formats.rows import reference_text
 from pipelines.formats.spans.assemble import assemble
@@ -18,6 +19,7 @@ from pipelines.formats.values import dict_of, id_text, list_of, number, scalar_t
 from schemas.reject import RejectReason
 
 _KINDS = {"llm": LLM, "tool": TOOL}
+_KEY = KeyInText((b"root_span_id",), id_text)
 _UPDATES = "row_update_without_its_row"
 
 
@@ -37,6 +39,10 @@ class Braintrust(Container):
     def key(self, record: SourceRecord) -> str | None:
         """The root's span id."""
         return id_text(dict_of(record.value).get("root_span_id"))
+
+    def key_of_line(self, line: bytes) -> str | None:
+        """The root's span id, where the text tells it."""
+        return _KEY.of_line(line)
 
     def normalise(self, records: Sequence[SourceRecord]) -> Normalised:
         """The trajectories of one root's rows."""

@@ -13,6 +13,7 @@ from pipelines.formats.build import metadata_of
 from pipelines.formats.container import Container, Normalised, SourceRecord, piece, reject
 from pipelines.formats.containers.unknown import unknown_detail
 from pipelines.formats.dialects.conversation import Conversation
+from pipelines.formats.key_in_text import KeyInText
 from pipelines.formats.model_io import add_input, add_output, finish_of
 from pipelines.formats.rows import reference_text
 from pipelines.formats.spans.assemble import assemble
@@ -32,7 +33,10 @@ _NOT_METADATA = frozenset(
     {"id", "input", "output", "metadata", "observations", "scores", "sessionId", "session_id", "timestamp", "createdAt",
      "created_at", "updatedAt", "updated_at", "corrections", "latency", "projectId", "project_id", "bookmarked", "htmlPath"}
 )  # fmt: skip
+#: Of an observation or a score. A trace's row has its key elsewhere, and a trace's download holds several records.
+_KEY = KeyInText((b"traceId", b"trace_id"), id_text, unless=(b'"timestamp"', b'"observations"', b'"trace"'))
 ROOT = "trace"
+_NO_USAGE = Usage()
 
 
 class Langfuse(Container):
@@ -73,6 +77,10 @@ class Langfuse(Container):
             return id_text(value[ROOT].get("id"))
         return _trace_id(value) or (id_text(value.get("id")) if _is_trace(value) else None)
 
+    def key_of_line(self, line: bytes) -> str | None:
+        """The trace, where the text tells it."""
+        return _KEY.of_line(line)
+
     def normalise(self, records: Sequence[SourceRecord]) -> Normalised:
         """The trajectory of one trace."""
         result = Normalised()
@@ -109,7 +117,8 @@ class Langfuse(Container):
 
 def read_observation(record: SourceRecord, value: dict[str, Any]) -> Span:
     """One observation as a span; messages of OpenInference attributes in its metadata win over its plain input."""
-    attributes = dict_of(dict_of(unwrapped(value.get("metadata"))).get("attributes"))
+    metadata = value.get("metadata")
+    attributes = dict_of(dict_of(unwrapped(metadata)).get("attributes")) if metadata else {}
     level = value.get("level")
     status = (True if level == "ERROR" else None, string_of(_get(value, "statusMessage", "status_message")))
     span = span_of(
@@ -129,7 +138,9 @@ def read_observation(record: SourceRecord, value: dict[str, Any]) -> Span:
         span.kind = own
     from_attributes_in, from_attributes_out = span.add_input, span.add_output
     given, answer = value.get("input"), value.get("output")
-    flat = any(key.startswith(("llm.input_messages.", "gen_ai.prompt.")) for key in attributes)
+    flat = bool(attributes) and any(key.startswith(("llm.input_messages.", "gen_ai.prompt.")) for key in attributes)
+    if not flat and type(given) is list:
+        span.input_messages = given
 
     def read_input(talk: Conversation) -> bool:
         if flat and from_attributes_in is not None and from_attributes_in(talk):
@@ -183,26 +194,18 @@ def _trace_span(record: SourceRecord, trace: dict[str, Any], observations: list[
 def _usage(value: dict[str, Any]) -> Usage | None:
     details = dict_of(unwrapped(_get(value, "usageDetails", "usage_details")))
     counted = usage_of(details or dict_of(unwrapped(value.get("usage"))) or _flat_usage(value))
-    cached = counted.cached_input_tokens
-    if cached is None and details:
-        cached = next(
-            (
-                item
-                for key, item in details.items()
-                if key.endswith(("cache_read", "cached_tokens")) and type(item) is int
-            ),
-            None,
-        )
-    reasoning = counted.reasoning_tokens
-    if reasoning is None and details:
-        reasoning = next(
-            (item for key, item in details.items() if key.endswith("reasoning") and type(item) is int), None
-        )
+    cached, reasoning = counted.cached_input_tokens, counted.reasoning_tokens
+    for key, item in details.items():
+        if type(item) is int:
+            if cached is None and key.endswith(("cache_read", "cached_tokens")):
+                cached = item
+            elif reasoning is None and key.endswith("reasoning"):
+                reasoning = item
     money = cost(_get(value, "totalCost", "calculatedTotalCost", "total_cost"))
     if money is None:
         money = cost(dict_of(unwrapped(_get(value, "costDetails", "cost_details"))).get("total"))
     made = Usage(counted.input_tokens, counted.output_tokens, cached, reasoning, money)
-    return made if made != Usage() else None
+    return made if made != _NO_USAGE else None
 
 
 def _flat_usage(value: dict[str, Any]) -> dict[str, Any]:
@@ -241,4 +244,8 @@ def _trace_id(value: dict[str, Any]) -> str | None:
 
 
 def _get(value: dict[str, Any], *keys: str) -> Any:
-    return next((value[key] for key in keys if value.get(key) is not None), None)
+    for key in keys:
+        item = value.get(key)
+        if item is not None:
+            return item
+    return None

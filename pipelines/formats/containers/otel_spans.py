@@ -11,12 +11,15 @@ from typing import Any
 
 from pipelines.formats.container import Container, Normalised, SourceRecord, piece, reject
 from pipelines.formats.containers.unknown import unknown_detail
+from pipelines.formats.key_in_text import KeyInText
 from pipelines.formats.spans.assemble import assemble
 from pipelines.formats.spans.attributes import has_marks, span_of
 from pipelines.formats.spans.model import Span
 from pipelines.formats.spans.wire import hex_id, nanoseconds, plain_attributes, status_of
 from pipelines.formats.values import dict_of, list_of
 from schemas.reject import RejectReason
+
+_KEY = KeyInText((b"traceId", b"trace_id"), hex_id)
 
 
 class OtelSpans(Container):
@@ -51,6 +54,10 @@ class OtelSpans(Container):
     def key(self, record: SourceRecord) -> str | None:
         """The trace; bare attributes stand alone."""
         return _trace_id(dict_of(record.value))
+
+    def key_of_line(self, line: bytes) -> str | None:
+        """The trace, where the text tells it."""
+        return _KEY.of_line(line)
 
     def normalise(self, records: Sequence[SourceRecord]) -> Normalised:
         """The trajectories of one trace's spans."""

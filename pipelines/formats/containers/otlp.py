@@ -11,6 +11,7 @@ from typing import Any
 
 from pipelines.formats.container import Container, Normalised, SourceRecord, piece, reject
 from pipelines.formats.containers.unknown import unknown_detail
+from pipelines.formats.key_in_text import KeyInText
 from pipelines.formats.spans.assemble import assemble
 from pipelines.formats.spans.attributes import span_of
 from pipelines.formats.spans.model import Span
@@ -27,6 +28,7 @@ _REQUEST_KEYS = (
     "resourceMetrics",
     "resource_metrics",
 )
+_KEY = KeyInText((b"traceId", b"trace_id"), hex_id)
 
 
 class Otlp(Container):
@@ -46,7 +48,10 @@ class Otlp(Container):
 
     def pieces(self, record: SourceRecord) -> Iterable[SourceRecord]:
         """Its spans, each with its resource."""
-        found = list(_spans(dict_of(record.value)))
+        value = dict_of(record.value)
+        if len(value) == 2 and "span" in value and "resource" in value:
+            return (record,)
+        found = _spans(value)
         if not found:
             return (record,)
         return [piece(record, index, len(found), value) for index, value in enumerate(found)]
@@ -54,55 +59,66 @@ class Otlp(Container):
     def key(self, record: SourceRecord) -> str | None:
         """The trace; a span without a trace id stands alone."""
         span = dict_of(record.value).get("span")
-        return hex_id(_get(span, "traceId", "trace_id")) if type(span) is dict else None
+        return hex_id(span.get("traceId", span.get("trace_id"))) if type(span) is dict else None
+
+    def key_of_line(self, line: bytes) -> str | None:
+        """The trace, where the text tells it."""
+        return _KEY.of_line(line)
 
     def normalise(self, records: Sequence[SourceRecord]) -> Normalised:
         """The trajectories of one trace's spans."""
         spans: list[Span] = []
         result = Normalised()
         for record in self.expanded(records):
-            if type(dict_of(record.value).get("span")) is dict:
+            value = record.value
+            if type(value) is dict and type(value.get("span")) is dict:
                 spans.append(_read(record))
             elif self.detect(record.value) is not None:
                 result.skip(NO_SPANS)
             else:
-                value = dict_of(record.value)
-                detail = unknown_detail(value) if value else "the record is no export request"
+                detail = unknown_detail(value) if value and type(value) is dict else "the record is no export request"
                 result.rejects.append(reject(record, RejectReason.UNKNOWN_FORMAT, detail, self.name))
         if spans:
             result.add(assemble(spans, self.name))
         return result
 
 
-def _spans(request: dict[str, Any]) -> Iterable[dict[str, Any]]:
+def _spans(request: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
     groups = _get(request, "resourceSpans", "resource_spans")
     for group in list_of(groups) if groups is not None else [request]:
         if type(group) is not dict:
             continue
+        scopes = _get(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+        if type(scopes) is not list:
+            continue
         resource = plain_attributes(dict_of(group.get("resource")).get("attributes"))
-        for scope in list_of(_get(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")):
-            for span in list_of(dict_of(scope).get("spans")):
-                if type(span) is dict:
-                    yield {"span": span, "resource": resource}
+        for scope in scopes:
+            spans = scope.get("spans") if type(scope) is dict else None
+            if type(spans) is list:
+                found += [{"span": span, "resource": resource} for span in spans if type(span) is dict]
+    return found
 
 
 def _read(record: SourceRecord) -> Span:
     raw = record.value["span"]
+    listed = raw.get("events")
     events = [
         {"name": event.get("name"), "attributes": plain_attributes(event.get("attributes"))}
-        for event in list_of(raw.get("events"))
+        for event in (list_of(listed) if listed else ())
         if type(event) is dict
     ]
-    span_id = hex_id(_get(raw, "spanId", "span_id"))
+    get = raw.get
+    parent = get("parentSpanId", get("parent_span_id"))
     return span_of(
         record,
-        hex_id(_get(raw, "traceId", "trace_id")) or record.address,
-        span_id or "",
-        hex_id(_get(raw, "parentSpanId", "parent_span_id")),
-        str(raw.get("name") or ""),
-        nanoseconds(_get(raw, "startTimeUnixNano", "start_time_unix_nano")),
-        nanoseconds(_get(raw, "endTimeUnixNano", "end_time_unix_nano")),
-        status_of(raw.get("status")),
+        hex_id(get("traceId", get("trace_id"))) or record.address,
+        hex_id(get("spanId", get("span_id"))) or "",
+        None if parent is None else hex_id(parent),
+        str(get("name") or ""),
+        nanoseconds(get("startTimeUnixNano", get("start_time_unix_nano"))),
+        nanoseconds(get("endTimeUnixNano", get("end_time_unix_nano"))),
+        status_of(get("status")),
         plain_attributes(raw.get("attributes")),
         events,
         record.value.get("resource"),

@@ -7,12 +7,15 @@ from typing import Any
 
 from pipelines.formats.container import Container, Normalised, SourceRecord, piece, reject
 from pipelines.formats.containers.unknown import unknown_detail
+from pipelines.formats.key_in_text import KeyInText
 from pipelines.formats.spans.assemble import assemble
 from pipelines.formats.spans.attributes import span_of
 from pipelines.formats.spans.model import Span
 from pipelines.formats.spans.wire import nanoseconds, status_of
 from pipelines.formats.values import dict_of, id_text, list_of, unwrapped
 from schemas.reject import RejectReason
+
+_KEY = KeyInText((b"trace_id",), id_text)
 
 
 class Phoenix(Container):
@@ -44,6 +47,10 @@ class Phoenix(Container):
     def key(self, record: SourceRecord) -> str | None:
         """The trace."""
         return _ids(dict_of(record.value))[0]
+
+    def key_of_line(self, line: bytes) -> str | None:
+        """The trace, where the text tells it."""
+        return _KEY.of_line(line)
 
     def normalise(self, records: Sequence[SourceRecord]) -> Normalised:
         """The trajectories of one trace's spans."""

@@ -93,6 +93,8 @@ def normalise_messages(items: Iterable[Any], conversation: Conversation, flags: 
         if type(item) is dict and "role" in item and type(item.get("content")) is str and _PLAIN.issuperset(item):
             openai_chat.add_message(item, conversation, flags)
             count += 1
+        elif type(item) is dict and otel_genai.add_text_message(item, conversation, flags):
+            count += 1
         else:
             count += normalise_message(item, conversation, flags)
     return count

@@ -197,6 +197,12 @@ def text_of(content: Any, conversation: Conversation) -> str | None:
     """The text of any content value: blocks joined by line ends, an object without any block's shape as compact JSON."""
     if content is None or isinstance(content, str):
         return content
+    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
+        only = content[0]
+        if len(only) == 2 and only.get("type") == "text":
+            text = only.get("text", only.get("content"))
+            if type(text) is str:
+                return text
     if isinstance(content, dict) and not _is_block(content):
         return compact_json(content)
     if isinstance(content, list) and content and not any(isinstance(item, str) or _is_block(item) for item in content):

@@ -5,12 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.formats.dialects.content import Block, ContentReader, block_type, text_of
-from pipelines.formats.dialects.conversation import Conversation, role_of
+from pipelines.formats.dialects.conversation import ROLES, Conversation, role_of
 from pipelines.formats.dialects.openai_chat import error_sign
 
 PART_TYPES = frozenset(
     {"text", "tool_call", "tool_call_response", "reasoning", "blob", "file", "uri", "server_tool_call", "thinking"}
 )
+
+_TEXT_PART = frozenset({"type", "content"})
+
+
+def add_text_message(item: dict[str, Any], conversation: Conversation, flags: tuple[str, ...] = ()) -> bool:
+    """Append a message that is nothing but one part of text, as most are; False for any other."""
+    parts = item.get("parts")
+    if type(parts) is not list or len(parts) != 1 or "content" in item:
+        return False
+    part = parts[0]
+    if type(part) is not dict or part.get("type") != "text" or not _TEXT_PART.issuperset(part):
+        return False
+    text, role = part.get("content"), item.get("role")
+    own = ROLES.get(role) if type(role) is str else None
+    if type(text) is not str or own is None or own == "tool":
+        return False
+    conversation.say(own, text, None, flags)
+    return True
 
 
 def add_message(item: dict[str, Any], conversation: Conversation, flags: tuple[str, ...] = ()) -> None:

@@ -23,10 +23,12 @@ from schemas.trajectory import Event, Trajectory, Usage
 
 DUPLICATE_SPAN = "duplicate_span"
 NOT_AN_AGENT_TRACE = "trace_without_model_tool_or_agent_spans"
+_TELLING_KINDS = frozenset({LLM, TOOL, AGENT})
 MISSING_ROOT = "missing_root_span"
 ROOT_OUTPUT = "root_output"
 CONTENT_NOT_CAPTURED = "content_not_captured"
 
+_NO_USAGE = Usage()
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -44,7 +46,8 @@ def assemble(spans: Sequence[Span], source_format: str) -> Normalised:
         else:
             by_id[span.span_id or f"#{len(by_id)}"] = span
     own = sorted(by_id.values(), key=_place)
-    if not any(span.kind in (LLM, TOOL, AGENT) for span in own) and not any(_holds_io(span) for span in own):
+    kinds = {span.kind for span in own}
+    if kinds.isdisjoint(_TELLING_KINDS) and not any(_holds_io(span) for span in own):
         result.skip(NOT_AN_AGENT_TRACE, len(own))
         return result
     parents = _parents(own, by_id)
@@ -92,6 +95,8 @@ def _parents(own: list[Span], by_id: dict[str, Span]) -> dict[int, Span]:
 
 def _owners(own: list[Span], parents: dict[int, Span]) -> dict[int, Span | None]:
     """The sub-agent's span that each span belongs to; None for the root run."""
+    if sum(span.kind == AGENT for span in own) < 2:
+        return {id(span): None for span in own}
     nearest: dict[int, Span | None] = {}
 
     def agent_of(span: Span) -> Span | None:
@@ -154,7 +159,7 @@ def _one(
         outcome=_outcome(root, calls),
         reference=next((span.reference for span in [root, *group] if span.reference is not None), None),
         native_scores=[score for span in group for score in span.scores] or None,
-        metadata=dict(sorted(root.metadata.items())),
+        metadata=dict(sorted((root.metadata() if callable(root.metadata) else root.metadata).items())),
         size=sum(span.record.size for span in group),
     )
     starts = [span.start for span in group if span.start]
@@ -188,6 +193,8 @@ def _main_root(roots: list[Span]) -> Span:
 def _wrappers(group: list[Span], parents: dict[int, Span]) -> set[int]:
     """Model-call spans that have another model call below them."""
     wrappers: set[int] = set()
+    if not any(above.kind == LLM for above in parents.values()):
+        return wrappers
     for span in group:
         if span.kind == LLM:
             above = parents.get(id(span))
@@ -201,6 +208,8 @@ def _wrappers(group: list[Span], parents: dict[int, Span]) -> set[int]:
 def _wrapped(calls: list[Span], wrappers: set[int], parents: dict[int, Span]) -> dict[int, Span]:
     """The nearest model-call span above each model call that is the only one below it."""
     above_of: dict[int, Span] = {}
+    if not wrappers:
+        return above_of
     counts: dict[int, int] = {}
     for call in calls:
         above = parents.get(id(call))
@@ -216,9 +225,9 @@ def _usage(calls: list[Span], outer: list[Span], group: list[Span], root: Span) 
     start = root.start if root.start else min((span.start for span in group if span.start), default=None)
     end = root.end if root.end else max((span.end for span in group if span.end), default=None)
     latency = integer((end - start) // 1_000_000) if start is not None and end is not None else None
-    told = [span.usage for span in calls if span.usage is not None and span.usage != Usage()]
+    told = [span.usage for span in calls if span.usage is not None and span.usage != _NO_USAGE]
     if not told:
-        told = [span.usage for span in outer if span.usage is not None and span.usage != Usage()][:1]
+        told = [span.usage for span in outer if span.usage is not None and span.usage != _NO_USAGE][:1]
     if not told and root.usage is not None:
         told = [root.usage]
     return total_usage(told, latency)

@@ -53,6 +53,23 @@ _MESSAGE_EVENTS = {
     "gen_ai.system.message": "system", "gen_ai.user.message": "user", "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool",
 }  # fmt: skip
+_INPUT_COUNTS = (
+    "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "ai.usage.inputTokens",
+    "ai.usage.promptTokens",
+)  # fmt: skip
+_OUTPUT_COUNTS = (
+    "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",
+    "ai.usage.outputTokens", "ai.usage.completionTokens",
+)  # fmt: skip
+_CACHED_COUNTS = (
+    "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cached_tokens", "llm.token_count.prompt_details.cache_read",
+    "ai.usage.cachedInputTokens", "gen_ai.usage.details.cache_read_tokens",
+)  # fmt: skip
+_REASONING_COUNTS = (
+    "gen_ai.usage.reasoning.output_tokens", "ai.usage.reasoningTokens",
+    "llm.token_count.completion_details.reasoning", "gen_ai.usage.reasoning_tokens",
+)  # fmt: skip
+_COSTS = ("gen_ai.usage.cost", "llm.cost.total", "gen_ai.cost.total")
 _MAX_ATTRIBUTE = 256
 
 
@@ -66,7 +83,7 @@ def kind_of(attributes: Attributes, name: str) -> str:
     for key in _KIND_KEYS:
         value = attributes.get(key)
         if value is not None:
-            kind = _KINDS.get(str(unwrapped(value)).strip('"').upper())
+            kind = _KINDS.get(value) or _KINDS.get(str(unwrapped(value)).strip('"').upper())
             if kind is not None:
                 return kind
     operation = string_of(attributes.get("gen_ai.operation.name"))
@@ -107,8 +124,14 @@ def span_of(
     resource: Attributes | None = None,
 ) -> Span:
     """One span; `status` is (whether it failed, what it says), `events` are `{name, attributes}` with plain attributes."""
-    kind = kind_of(attributes, name)
     is_error, error_text = status
+    if not attributes and not events:
+        span = Span(record, trace_id, span_id, parent_id, name, OTHER, start, end, is_error, None, error_text)
+        span.add_input = span.add_output = _says_nothing
+        if resource:
+            span.metadata = lambda: _metadata(attributes, resource)
+        return span
+    kind = kind_of(attributes, name)
     error_type = string_of(attributes.get("error.type"))
     for event in events:
         if event.get("name") == "exception":
@@ -134,19 +157,19 @@ def span_of(
         span.usage = _usage(attributes)
     span.add_input = lambda talk: _add_input(attributes, events, talk)
     span.add_output = lambda talk: _add_output(attributes, events, talk)
-    span.metadata = _metadata(attributes, resource)
+    span.metadata = lambda: _metadata(attributes, resource)
     return span
+
+
+def _says_nothing(_talk: Conversation) -> bool:
+    return False
 
 
 def _read_tool(span: Span, attributes: Attributes, name: str) -> None:
     span.tool_name = _first(attributes, _TOOL_NAMES) or name.removeprefix("execute_tool ")
-    span.tool_call_id = next(
-        (id_text(attributes.get(key)) for key in _TOOL_IDS if attributes.get(key) is not None), None
-    )
-    span.tool_arguments = _once_decoded(
-        next((attributes[key] for key in _TOOL_ARGUMENTS if attributes.get(key) is not None), None)
-    )
-    result = next((attributes[key] for key in _TOOL_RESULTS if attributes.get(key) is not None), None)
+    span.tool_call_id = id_text(_first_given(attributes, _TOOL_IDS))
+    span.tool_arguments = _once_decoded(_first_given(attributes, _TOOL_ARGUMENTS))
+    result = _first_given(attributes, _TOOL_RESULTS)
     if result is not None:
         inner = unwrapped(result)
         if type(inner) is dict and type(inner.get("type")) is str and "value" in inner:
@@ -155,6 +178,8 @@ def _read_tool(span: Span, attributes: Attributes, name: str) -> None:
 
 
 def _once_decoded(value: Any) -> Any:
+    if type(value) is str and value[:1] != '"':
+        return value  # one string, or JSON of an object or list: as it stands
     inner = unwrapped(value)
     return inner if type(inner) is str else value
 
@@ -175,35 +200,22 @@ def _metadata(attributes: Attributes, resource: Attributes | None) -> dict[str, 
 
 
 def _usage(attributes: Attributes) -> Usage | None:
-    told = {
-        "input_tokens": _count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
-                               "llm.token_count.prompt", "ai.usage.inputTokens", "ai.usage.promptTokens"),
-        "output_tokens": _count(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens",
-                                "llm.token_count.completion", "ai.usage.outputTokens", "ai.usage.completionTokens"),
-        "cached_tokens": _count(attributes, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cached_tokens",
-                                "llm.token_count.prompt_details.cache_read", "ai.usage.cachedInputTokens",
-                                "gen_ai.usage.details.cache_read_tokens"),
-        "reasoning_tokens": _count(attributes, "gen_ai.usage.reasoning.output_tokens", "ai.usage.reasoningTokens",
-                                   "llm.token_count.completion_details.reasoning", "gen_ai.usage.reasoning_tokens"),
-    }  # fmt: skip
-    money = next(
-        (
-            cost(attributes[key])
-            for key in ("gen_ai.usage.cost", "llm.cost.total", "gen_ai.cost.total")
-            if key in attributes
-        ),
-        None,
-    )
-    if all(value is None for value in told.values()) and money is None:
-        counted = usage_of(dict_of(unwrapped(attributes.get("mlflow.chat.tokenUsage"))))
+    inputs, outputs = _count(attributes, _INPUT_COUNTS), _count(attributes, _OUTPUT_COUNTS)
+    cached, reasoning = _count(attributes, _CACHED_COUNTS), _count(attributes, _REASONING_COUNTS)
+    money = next((cost(attributes[key]) for key in _COSTS if key in attributes), None)
+    if inputs is None and outputs is None and cached is None and reasoning is None and money is None:
+        if "mlflow.chat.tokenUsage" not in attributes:
+            return None
+        counted = usage_of(dict_of(unwrapped(attributes["mlflow.chat.tokenUsage"])))
         return counted if counted != Usage() else None
-    return Usage(told["input_tokens"], told["output_tokens"], told["cached_tokens"], told["reasoning_tokens"], money)
+    return Usage(inputs, outputs, cached, reasoning, money)
 
 
-def _count(attributes: Attributes, *keys: str) -> int | None:
+def _count(attributes: Attributes, keys: tuple[str, ...]) -> int | None:
     for key in keys:
-        if key in attributes and attributes[key] is not None:
-            return integer(attributes[key])
+        value = attributes.get(key)
+        if value is not None:
+            return integer(value)
     return None
 
 
@@ -265,14 +277,22 @@ def _flat_messages(attributes: Attributes, *prefixes: str) -> list[dict[str, Any
     if "gen_ai.input.messages" in attributes or "gen_ai.output.messages" in attributes:
         return []
     for prefix in prefixes:
-        whole = unwrapped(attributes.get(prefix[:-1]))
-        if prefix.startswith("llm.") and type(whole) is list and whole:
-            return [_flat_message(dict_of(item)) for item in whole]
-        keys = [key for key in attributes if key.startswith(prefix) and attributes[key] is not None]
-        if keys:
-            tree: dict[str, Any] = {}
-            for key in keys:
-                _put(tree, key[len(prefix) :].split("."), attributes[key])
+        if prefix[:-1] in attributes and prefix.startswith("llm."):
+            whole = unwrapped(attributes[prefix[:-1]])
+            if type(whole) is list and whole:
+                return [_flat_message(dict_of(item)) for item in whole]
+        start = len(prefix)
+        tree: dict[str, Any] = {}
+        for key, value in attributes.items():
+            if key.startswith(prefix) and value is not None:
+                steps = key[start:].split(".")
+                if len(steps) == 3 and type(message := tree.get(steps[0])) is dict:
+                    inner = message.get(steps[1])
+                    if type(inner) is dict:
+                        inner[steps[2]] = value
+                        continue
+                _put(tree, steps, value)
+        if tree:
             ordered = _as_list(tree)
             if ordered:
                 return [_flat_message(dict_of(item)) for item in ordered]
@@ -298,6 +318,9 @@ def _as_list(tree: Any) -> list[Any]:
 
 def _flat_message(item: dict[str, Any]) -> dict[str, Any]:
     """An OpenInference or OpenLLMetry message, un-flattened, as an OpenAI message."""
+    plain = item.get("message") if len(item) == 1 else None
+    if type(plain) is dict and len(plain) == 2 and "content" in plain and plain.get("role"):
+        return {"role": plain["role"], "content": plain["content"], "tool_calls": []}
     body = {**item, **dict_of(item.get("message"))}
     body.update({key[8:]: value for key, value in item.items() if key.startswith("message.")})
     message: dict[str, Any] = {"role": body.get("role") or "user", "content": body.get("content")}
@@ -361,10 +384,17 @@ def _add_events(events: list[Any], talk: Conversation, answers: bool) -> bool:
     return normalise_messages(messages, talk) > 0
 
 
+def _first_given(attributes: Attributes, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        value = attributes.get(key)
+        if value is not None:
+            return value
+    return None
+
+
 def _first(attributes: Attributes, keys: tuple[str, ...]) -> str | None:
     for key in keys:
-        if key in attributes:
-            value = attributes[key]
-            if type(value) is str and value:
-                return value
+        value = attributes.get(key)
+        if type(value) is str and value:
+            return value
     return None

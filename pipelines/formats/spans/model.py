@@ -40,6 +40,8 @@ class Span:
     """The JSON text of the messages that a model call was given, where the log has it as text."""
     input_entries: Mapping[str, Any] | None = None
     """The same of logs that spread the messages over attributes: the attributes, of which those with `INPUT_PREFIX` count."""
+    input_messages: list[Any] | None = None
+    """The same of logs that have the messages as a list."""
     system_text: Any = None
     """The system instructions that stand beside `input_text`, as the log has them."""
     usage: Usage | None = None
@@ -52,7 +54,8 @@ class Span:
     tool_result: str | None = None
     reference: str | None = None
     scores: list[Any] = field(default_factory=list)
-    metadata: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, str] | Callable[[], dict[str, str]] = field(default_factory=dict)
+    """Of a root. A front-end that has to work for it gives a function: most spans are no roots."""
     finish: str | None = None
     """`limit` or `error` where the model's answer was cut or failed."""
     order: str = ""

@@ -69,6 +69,8 @@ def spoken(printed: list[_Print]) -> list[_Print]:
 
 def prints(talk: Conversation) -> list[_Print]:
     """What tells messages apart; blanks at the ends and absent text do not."""
+    if not talk.calls:
+        return [(message.role, (message.text or "").strip(), None) for message in talk.messages]
     calls: dict[int | None, str] = {}
     for call in talk.calls:
         calls[call.message_index] = calls.get(call.message_index, "") + call.name + "\n"
@@ -97,7 +99,14 @@ def threads_of(calls: Sequence[tuple[Conversation, Conversation]], strictly: boo
 def joined(calls: Sequence[tuple[Conversation, Conversation]]) -> Conversation:
     """One conversation of all calls."""
     whole = Conversation()
-    for thread in threads_of(calls):
+    threads = [] if len(calls) == 1 else threads_of(calls)
+    if len(calls) == 1 or len(threads) == 1:
+        only = threads[0].whole() if threads else calls[0][0]
+        if not threads and calls[0][1].messages:
+            only.extend(calls[0][1])
+        whole.messages, whole.calls, whole.results, whole.issues = only.messages, only.calls, only.results, only.issues
+        return whole
+    for thread in threads:
         _append_new(whole, thread.whole())
     return whole
 
@@ -179,12 +188,15 @@ def _pair(call: Span) -> tuple[Conversation, Conversation]:
 
 
 def _is_repeated(call: Span, after: Span) -> bool:
-    """Whether the next call's messages begin, as JSON text or attributes, with all of this call's and go on: then this one need not be read."""
+    """Whether the next call's messages begin, as JSON text, values or attributes, with all of this call's and go on: then this one need not be read."""
     if call.input_entries is not None and after.input_entries is not None:
         before, now = call.input_entries, after.input_entries
         keys = [key for key in before if key.startswith(INPUT_PREFIX)]
         longer = sum(1 for key in now if key.startswith(INPUT_PREFIX)) > len(keys)
         return longer and all(key in now and now[key] == before[key] for key in keys)
+    if call.input_messages and after.input_messages:
+        count = len(call.input_messages)
+        return len(after.input_messages) > count and after.input_messages[:count] == call.input_messages
     text, later = call.input_text, after.input_text
     if text is None or later is None or len(later) <= len(text) or text[-1:] != "]":
         return False
@@ -198,6 +210,8 @@ def _add_tools(talk: Conversation, tools: list[Span]) -> None:
 
     A span matches the call of its id, else, in order, the calls of its name that no span names by id.
     """
+    if not tools:
+        return
     known = {call.id for call in talk.calls}
     named = {tool.tool_call_id for tool in tools}
     answered = {result.tool_call_id: place for place, result in enumerate(talk.results)}

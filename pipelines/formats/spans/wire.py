@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any
 
 from pipelines.formats.json_values import compact_json
@@ -25,8 +26,14 @@ def plain_attributes(attributes: Any) -> dict[str, Any]:
         return attributes
     plain = {}
     for entry in list_of(attributes):
-        if type(entry) is dict and type(entry.get("key")) is str:
-            plain[entry["key"]] = plain_value(entry.get("value"))
+        if type(entry) is not dict:
+            continue
+        key = entry.get("key")
+        if type(key) is str:
+            value = entry.get("value")
+            # Nearly all values are text: spared the call.
+            text = value.get("stringValue") if type(value) is dict and len(value) == 1 else None
+            plain[key] = text if text is not None else plain_value(value)
     return plain
 
 
@@ -51,8 +58,12 @@ def plain_value(value: Any) -> Any:
 def hex_id(value: Any) -> str | None:
     """A span's or trace's id in lower-case hex: given in hex, with `0x`, or in base64 of 8 or 16 bytes; all zeros are no id."""
     text = value if type(value) is str and value else id_text(value)
-    if text is None:
-        return None
+    return None if text is None else _hex_of_text(text)
+
+
+@lru_cache(maxsize=4096)
+def _hex_of_text(text: str) -> str | None:
+    """Of the spans of a trace, which are read one after another, each repeats ids of others."""
     if len(text) in (16, 32) and text[0] != "0" and _HEX.fullmatch(text):
         return text.lower()
     if text.startswith("0x"):
@@ -75,6 +86,19 @@ def nanoseconds(value: Any) -> int | None:
 
     None for what is no moment of the years 1970 to 9999.
     """
+    if type(value) is str and len(value) == 19 and value.isascii() and value.isdigit():
+        return int(value)  # below 10^19, which is the year 2286
+    if type(value) is str and value[10:11] == "T" and value[-6:] == "+00:00" and value[:4].isdigit():
+        try:
+            since = datetime.fromisoformat(value) - _EPOCH
+        except ValueError:
+            pass
+        else:
+            return (
+                ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1000
+                if since.days >= 0
+                else None
+            )
     moment = _nanoseconds(value)
     return moment if moment is not None and 0 <= moment < _YEAR_10000 else None
 
@@ -95,6 +119,8 @@ def _nanoseconds(value: Any) -> int | None:
 
 def status_of(status: Any) -> tuple[bool | None, str | None]:
     """(whether it failed: None where unset, its message) of a span's status in any shape."""
+    if not status:
+        return None, None
     if type(status) is not dict:
         return _failed(status), None
     message = status.get("message") or status.get("description")
