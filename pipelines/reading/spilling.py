@@ -20,7 +20,7 @@ from pipelines.formats.container import Container, SourceRecord, in_order
 from pipelines.formats.container import reject as rejected
 from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.reading.block import Segment
-from pipelines.reading.line_blocks import oversize_reject
+from pipelines.reading.line_records import oversize_reject
 from pipelines.reading.lines import LineChunk, OversizeLine
 from schemas.reject import MAX_EXCERPT, Reject
 
