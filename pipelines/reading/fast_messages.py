@@ -31,7 +31,7 @@ from pipelines.formats.values import parse_time
 from pipelines.identity import trajectory_uids
 from pipelines.reading import fast_conversation
 from pipelines.reading.fast_conversation import FastConversations
-from pipelines.reading.uniform_lines import read_uniform_lines
+from pipelines.reading.uniform_lines import DEEPEST, read_uniform_lines
 from schemas.tables import TIMESTAMP
 from schemas.trajectory_batch import TRAJECTORY_BATCH, USAGE_FIELDS
 
@@ -261,12 +261,14 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
-def _shape(value: Any) -> Any:
+def _shape(value: Any, depth: int = 0) -> Any:
     """What lines have in common that `read_uniform_lines` reads together."""
+    if depth > DEEPEST:
+        return None
     if isinstance(value, dict):
-        return tuple((key, _shape(item)) for key, item in value.items())
+        return tuple((key, _shape(item, depth + 1)) for key, item in value.items())
     if isinstance(value, list):
-        return tuple(_shape(item) for item in value)
+        return tuple(_shape(item, depth + 1) for item in value)
     return value if value is None or isinstance(value, bool) else type(value)
 
 

@@ -23,6 +23,8 @@ from pipelines.reading.byte_scan import count_below, places_of
 
 #: Lines that are left after so many shapes have been looked at are of too many.
 MOST_SHAPES = 24
+#: Values that are nested more deeply are refused.
+DEEPEST = 16
 _NUMBER = re.compile(rb"\s*:\s*(-?(?:0|[1-9][0-9]{0,17}))(?=[\s,}\]])")
 _NUMBER_TEXT = r"^-?(0|[1-9][0-9]{0,17})$"
 _QUOTE, _BACKSLASH, _FIRST_PRINTABLE = 34, 92, 32
@@ -281,8 +283,10 @@ def _shape_of(line: bytes, opens: list[int], closes: list[int]) -> _Shape:
     edges = [0]
     string = 0
 
-    def visit(value: Any) -> Any:
+    def visit(value: Any, depth: int = 0) -> Any:
         nonlocal string
+        if depth > DEEPEST:
+            raise _UnfitError
         if isinstance(value, str):
             columns.append((string, -1, -1))
             edges.extend((opens[string] + 1, closes[string]))
@@ -294,10 +298,10 @@ def _shape_of(line: bytes, opens: list[int], closes: list[int]) -> _Shape:
                 if line[opens[string] + 1 : closes[string]] != key.encode():
                     raise _UnfitError  # a repeated or escaped key
                 string += 1
-                tree[key] = number(item) if type(item) is int else visit(item)
+                tree[key] = number(item) if type(item) is int else visit(item, depth + 1)
             return tree
         if isinstance(value, list):
-            return [visit(item) for item in value]
+            return [visit(item, depth + 1) for item in value]
         if value is None or isinstance(value, bool):
             return value
         raise _UnfitError

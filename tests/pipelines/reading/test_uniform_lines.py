@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipelines.formats.containers.messages import Messages
 from pipelines.reading import uniform_lines
 from pipelines.reading.fast_conversation import LOG_MESSAGES
-from pipelines.reading.fast_messages import read_with_arrow
+from pipelines.reading.fast_messages import FastMessages, read_with_arrow
 from pipelines.reading.line_blocks import find_lines
 from pipelines.reading.uniform_lines import read_uniform_lines
 
@@ -172,3 +173,12 @@ def test_rows_keep_the_order_of_their_lines() -> None:
         [f"{i}.{j}" for j in range(i % 4)] for i in range(200)
     ]
     assert np.all(columns["n"].is_null().to_numpy(zero_copy_only=False))
+
+
+def test_deep_values_are_refused_without_harm() -> None:
+    deep = b'{"metadata":' * 900 + b"null" + b"}" * 900
+    assert read([deep, deep]) is None
+    data = b"\n".join([deep] * 60)
+    spans = find_lines(data)
+    fast = FastMessages.for_lines(data, spans.starts, spans.ends, Messages())
+    assert fast is None or not fast.scalars
