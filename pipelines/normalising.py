@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.formats.container import SourceRecord
-from pipelines.formats.detection import container_by_name, detect
+from pipelines.formats.detection import CSV, container_by_name, detect
 from schemas.trajectory import Trajectory
 
 _URI = "record"
@@ -26,7 +26,7 @@ def normalise(record: Any, *, format: str = "auto", fields: Mapping[str, str] | 
     """
     if fields is not None:
         container = container_by_name("mapped_rows", {"fields": dict(fields)})
-    elif format != "auto":
+    elif format not in ("auto", CSV):
         container = container_by_name(format)
     else:
         container = detect([record], _URI).container

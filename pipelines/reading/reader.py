@@ -17,6 +17,7 @@ from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, utf8_stream
 from pipelines.reading.block import Block
 from pipelines.reading.compression import CORRUPT, decompressed, is_damage
+from pipelines.reading.expectations import expected_of
 from pipelines.reading.line_blocks import empty_batch, load_lines, oversize_reject
 from pipelines.reading.lines import CHUNK_BYTES, LineChunk, OversizeLine, lines_of_range, lines_of_stream
 from pipelines.reading.loaded import LoadedBlock
@@ -92,11 +93,22 @@ class BlockReader:
                 yield self._loaded(block, key, piece, container)
 
     def _whole_file(self, block: Block, container: Container) -> LoadedBlock:
-        items = list(self.records(block))
+        items: list[SourceRecord | Reject] = []
+        size = 0
+        for item in self.records(block):
+            items.append(item)
+            size += _size(item)
+            if size > self.config.max_record_bytes:
+                return self._large_session(block, container)
         records = [item for item in items if isinstance(item, SourceRecord)]
         normalised = normalised_safely(container, records)
         normalised.rejects += [item for item in items if isinstance(item, Reject)]
         return _from_normalised(block, block.key, normalised, len(items), block.size)
+
+    def _large_session(self, block: Block, container: Container) -> LoadedBlock:
+        detail = f"{block.uri} is one session ({container.name}), and its records together are more than `input.max_record_bytes` allows"
+        rejects = [Reject(block.uri, 0, container.name, RejectReason.TOO_LARGE, detail, "", block.size)]
+        return _rejected(block, block.key, rejects, 1, block.size)
 
     def _bucket(self, block: Block, container: Container, done: Callable[[str], bool]) -> Iterator[LoadedBlock]:
         if done(block.key):
@@ -129,19 +141,20 @@ class BlockReader:
         return _from_normalised(block, key, normalised, len(items), sum(_size(item) for item in items))
 
     def _decoded(self, block: Block, file: BinaryIO) -> Iterator[SourceRecord | Reject]:
+        limit = self.config.max_record_bytes
         if block.kind == "parquet":
-            yield from parquet_records(file, block.uri, block.start, block.end)
+            yield from parquet_records(file, block.uri, block.start, block.end, limit)
         elif block.kind == "zip":
-            yield from iter_zip(file, block.uri)
+            yield from iter_zip(file, block.uri, limit, expected_of(self.config))
         elif block.kind == "lines":
             for chunk in self._chunks(block, file):
                 if isinstance(chunk, OversizeLine):
                     yield oversize_reject(block.uri, chunk, block.container)
                 else:
-                    yield from _line_records(block, chunk)
+                    yield from _line_records(block, chunk, limit)
         else:
             reader = {"documents": iter_documents, "array": iter_array, "csv": iter_csv}[block.kind]
-            yield from reader(_plain(block, file), block.uri)
+            yield from reader(_plain(block, file), block.uri, limit)
 
     def _unreadable(self, block: Block) -> LoadedBlock:
         reason, detail = block.problem or (RejectReason.UNKNOWN_FORMAT, "its format is not known")
@@ -193,11 +206,15 @@ def read_segment(uri: str, start: int, length: int) -> list[tuple[str | None, So
     return items
 
 
-def _line_records(block: Block, chunk: LineChunk) -> Iterator[SourceRecord | Reject]:
+def _line_records(block: Block, chunk: LineChunk, max_record: int) -> Iterator[SourceRecord | Reject]:
     offset = chunk.offset
     lines = chunk.data.split(b"\n")
     for number, line in enumerate(lines):
         cut = chunk.reaches_end and number == len(lines) - 1
+        if len(line) > max_record:
+            yield oversize_reject(block.uri, OversizeLine(line[: 4 * MAX_EXCERPT], offset, len(line)), block.container)
+            offset += len(line) + 1
+            continue
         excerpt = line[: 4 * MAX_EXCERPT].decode("utf-8", "replace")[:MAX_EXCERPT]
         for item in decode_line(line, cut):
             value = item.value if isinstance(item, Decoded) else None

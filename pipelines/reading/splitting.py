@@ -11,11 +11,12 @@ import pyarrow.parquet as pq
 
 from pipelines import storage
 from pipelines.formats.container import Container
-from pipelines.formats.detection import container_by_name, detect
+from pipelines.formats.detection import CSV, container_by_name, detect
 from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, sniff_file, utf8_stream
 from pipelines.reading.block import Block
 from pipelines.reading.compression import CORRUPT, decompressed, is_damage
+from pipelines.reading.expectations import expected_of
 from pipelines.reading.lines import CHUNK_BYTES, LineChunk, lines_of_stream, read_some
 from pipelines.reading.parquet_rows import parquet_records
 from schemas.manifest import InputFile
@@ -73,14 +74,15 @@ def _file_format(file: InputFile, config: InputConfig) -> FileFormat:
     with storage.open_read(file.uri) as stream:
         head = _read_up_to(stream, _HEAD_BYTES)
     is_whole = len(head) < _HEAD_BYTES
-    sniffed = sniff_file(head, file.uri, is_whole)
+    expected = expected_of(config)
+    sniffed = sniff_file(head, file.uri, is_whole, expected)
     compression = sniffed.compression
     reasons = [sniffed.why]
     if compression != "none":
         with storage.open_read(file.uri) as stream:
             head = _read_up_to(decompressed(stream, compression), _HEAD_BYTES)
         is_whole = len(head) < _HEAD_BYTES
-        sniffed = sniff_file(head, file.uri, is_whole)
+        sniffed = sniff_file(head, file.uri, is_whole, expected)
         reasons.append(sniffed.why)
     if sniffed.error is not None or sniffed.transport is None:
         problem = sniffed.error or (RejectReason.UNKNOWN_FORMAT, f"{file.uri}: compressed twice")
@@ -94,18 +96,21 @@ def _file_format(file: InputFile, config: InputConfig) -> FileFormat:
 def _container(block: Block, head: bytes, is_whole: bool, uri: str, config: InputConfig) -> tuple[Container, str]:
     if config.fields is not None:
         return container_by_name("mapped_rows", {"fields": dict(config.fields)}), "the suite maps its fields"
-    if config.format != "auto":
+    if config.format not in ("auto", CSV):
         return container_by_name(config.format), f"the suite says `format: {config.format}`"
-    detected = detect(_sample(block, head, is_whole, uri, config.max_record_bytes), uri)
+    detected = detect(_sample(block, head, is_whole, uri, config), uri)
     return detected.container, detected.why
 
 
-def _sample(block: Block, head: bytes, is_whole: bool, uri: str, max_line: int) -> list[Any]:
+def _sample(block: Block, head: bytes, is_whole: bool, uri: str, config: InputConfig) -> list[Any]:
     """The first records of a file, decoded."""
     if block.kind in ("parquet", "zip"):
         with storage.open_read(uri) as stream:
-            records = parquet_records(stream, uri, 0, 1) if block.kind == "parquet" else iter_zip(stream, uri)
-            return [record.value for record in _first(records)]
+            if block.kind == "parquet":
+                return [record.value for record in _first(parquet_records(stream, uri, 0, 1, config.max_record_bytes))]
+            return [
+                record.value for record in _first(iter_zip(stream, uri, config.max_record_bytes, expected_of(config)))
+            ]
     stream = io.BytesIO(head)
     if block.encoding == "utf-16":
         stream = io.BytesIO(utf8_stream(stream).read())
@@ -121,7 +126,7 @@ def _sample(block: Block, head: bytes, is_whole: bool, uri: str, max_line: int) 
         ]
         if values or is_whole:
             return values[:_SAMPLE_RECORDS]
-        return _first_line(block, uri, max_line)
+        return _first_line(block, uri, config.max_record_bytes)
     reader = {"documents": iter_documents, "array": iter_array, "csv": iter_csv}[block.kind]
     values = [record.value for record in _first(reader(stream, uri))]
     if values or is_whole:
@@ -129,7 +134,7 @@ def _sample(block: Block, head: bytes, is_whole: bool, uri: str, max_line: int) 
     with storage.open_read(uri) as file:  # the first value is longer than the head
         plain = decompressed(file, block.compression)
         plain = utf8_stream(plain) if block.encoding == "utf-16" else plain
-        return [record.value for record in _first(reader(plain, uri), 1)]
+        return [record.value for record in _first(reader(plain, uri, config.max_record_bytes), 1)]
 
 
 def _first_line(block: Block, uri: str, max_line: int) -> list[Any]:

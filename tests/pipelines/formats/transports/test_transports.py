@@ -14,7 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.formats.container import SourceRecord
-from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, sniff_file, utf8_stream
+from pipelines.formats.transports import (
+    documents,
+    iter_array,
+    iter_csv,
+    iter_documents,
+    iter_zip,
+    sniff_file,
+    utf8_stream,
+)
 from schemas.reject import Reject, RejectReason
 
 OBJECTS = st.lists(
@@ -130,6 +138,45 @@ def test_a_cut_array_gives_its_whole_elements_and_a_truncated_tail() -> None:
 def test_after_a_document_that_never_ends_the_next_ones_are_read() -> None:
     parts = list(iter_documents(io.BytesIO(b'{\n "a": [1\n\n{\n "b": 2\n}\n{\n "c": 3\n}'), "u"))
     assert values(parts) == [RejectReason.INVALID_JSON, {"b": 2}, {"c": 3}]
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        b'{\n "a": "b',
+        b'{\n "a": "b\n',
+        b'{\n "a": [{"c": 1',
+        b'{\n "a": 1,',
+        b'{\n "a": 1,\n "b',
+        b'{"a": {\n "b": "c"',
+    ],
+)
+def test_only_the_document_that_was_cut_is_lost(cut: bytes) -> None:
+    """However many are cut, and whatever follows: nothing is read to the end of the file for them."""
+    text = (cut + b'\n{\n "b": ["x", {"y": "z\\"{"}]\n}\n') * 40
+    parts = list(iter_documents(io.BytesIO(text), "u"))
+    assert values(parts) == [RejectReason.INVALID_JSON, {"b": ["x", {"y": 'z"{'}]}] * 40
+
+
+@settings(deadline=None)
+@given(OBJECTS, st.integers(1, 60), st.sampled_from([None, 0, 1]))
+def test_documents_come_back_whatever_the_pieces(
+    objects: list[dict[str, object]], step: int, indent: int | None
+) -> None:
+    text = "\n".join(json.dumps([item, item], indent=indent) for item in objects).encode()
+
+    class Pieces(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            return super().read(step)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(documents, "_STEP", max(step // 2, 1))
+        assert values(iter_documents(Pieces(text), "u")) == [[item, item] for item in objects]
+
+
+def test_a_raw_line_end_in_a_string_is_repaired_also_before_a_brace() -> None:
+    text = b'{\n "a": "code:\n{ }\n{"\n}\n{\n "b": 2\n}'
+    assert values(iter_documents(io.BytesIO(text), "u")) == [{"a": "code:\n{ }\n{"}, {"b": 2}]
 
 
 def test_values_larger_than_a_piece_are_read() -> None:
