@@ -189,7 +189,27 @@ def spill(records: Iterable[SourceRecord | Reject], container: Container, bucket
         digest = hashlib.blake2b(place.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         packed.setdefault(int.from_bytes(digest, "big") % buckets, []).append((key, item))
     compress = zstandard.ZstdCompressor(level=1).compress
-    return {bucket: compress(pickle.dumps(items, protocol=5)) for bucket, items in packed.items()}
+    return {bucket: compress(_pickled(items, container)) for bucket, items in packed.items()}
+
+
+def _pickled(items: list[tuple[str | None, SourceRecord | Reject]], container: Container) -> bytes:
+    """Records and their keys as bytes; a record that is nested too deeply for that becomes a reject."""
+    try:
+        return pickle.dumps(items, protocol=5)
+    except RecursionError:
+        return pickle.dumps([_storable(key, item, container) for key, item in items], protocol=5)
+
+
+def _storable(
+    key: str | None, item: SourceRecord | Reject, container: Container
+) -> tuple[str | None, SourceRecord | Reject]:
+    try:
+        pickle.dumps(item, protocol=5)
+    except RecursionError:
+        assert isinstance(item, SourceRecord)
+        detail = f"nested too deeply to be grouped with others of its {container.name} log"
+        return None, rejected(item, RejectReason.TOO_DEEP, detail, container.name)
+    return key, item
 
 
 def _parts(item: SourceRecord | Reject, container: Container) -> Iterable[SourceRecord | Reject]:
