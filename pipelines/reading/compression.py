@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import shutil
+import tempfile
 import zlib
 from typing import BinaryIO, cast
 
@@ -32,3 +34,13 @@ def decompressed(file: BinaryIO, compression: Compression) -> BinaryIO:
     if compression == "xz":
         return cast(BinaryIO, lzma.LZMAFile(file, "rb"))
     return file
+
+
+def seekable(file: BinaryIO, compression: Compression) -> BinaryIO:
+    """The plain bytes of `file` for readers that jump about (Parquet, zip); those of a compressed one lie in a temporary file."""
+    if compression == "none":
+        return file
+    plain = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115 - its reader closes it
+    shutil.copyfileobj(decompressed(file, compression), plain, 2**20)
+    plain.seek(0)
+    return plain

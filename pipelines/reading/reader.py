@@ -16,7 +16,7 @@ from pipelines.formats.container import reject as rejected
 from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, utf8_stream
 from pipelines.reading.block import Block
-from pipelines.reading.compression import CORRUPT, decompressed, is_damage
+from pipelines.reading.compression import CORRUPT, decompressed, is_damage, seekable
 from pipelines.reading.expectations import expected_of
 from pipelines.reading.line_blocks import empty_batch, load_lines, oversize_reject
 from pipelines.reading.lines import CHUNK_BYTES, LineChunk, OversizeLine, lines_of_range, lines_of_stream
@@ -143,9 +143,9 @@ class BlockReader:
     def _decoded(self, block: Block, file: BinaryIO) -> Iterator[SourceRecord | Reject]:
         limit = self.config.max_record_bytes
         if block.kind == "parquet":
-            yield from parquet_records(file, block.uri, block.start, block.end, limit)
+            yield from parquet_records(seekable(file, block.compression), block.uri, block.start, block.end, limit)
         elif block.kind == "zip":
-            yield from iter_zip(file, block.uri, limit, expected_of(self.config))
+            yield from iter_zip(seekable(file, block.compression), block.uri, limit, expected_of(self.config))
         elif block.kind == "lines":
             for chunk in self._chunks(block, file):
                 if isinstance(chunk, OversizeLine):

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 import pyarrow.parquet as pq
 
 from pipelines import storage
-from pipelines.formats.container import Container
+from pipelines.formats.container import Container, SourceRecord
 from pipelines.formats.detection import CSV, container_by_name, detect
 from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, sniff_file, utf8_stream
 from pipelines.reading.block import Block
-from pipelines.reading.compression import CORRUPT, decompressed, is_damage
+from pipelines.reading.compression import CORRUPT, decompressed, is_damage, seekable
 from pipelines.reading.expectations import expected_of
 from pipelines.reading.lines import CHUNK_BYTES, LineChunk, lines_of_stream, read_some
 from pipelines.reading.parquet_rows import parquet_records
 from schemas.manifest import InputFile
-from schemas.reject import RejectReason
+from schemas.reject import Reject, RejectReason
 from schemas.suite import InputConfig
 
 _HEAD_BYTES = 256 * 1024
 _SAMPLE_RECORDS = 50
+_READERS: dict[str, Callable[..., Iterator[SourceRecord | Reject]]] = {
+    "documents": iter_documents,
+    "array": iter_array,
+    "csv": iter_csv,
+}
+_EMPTY = {
+    "parquet": "a table without rows",
+    "csv": "a table with a header and no rows",
+    "array": "an array without elements",
+    "documents": "there is no JSON value in it",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,7 @@ def split(file: InputFile, config: InputConfig) -> Iterator[Block]:
         for start in range(0, max(file.size, 1), CHUNK_BYTES):
             end = min(start + CHUNK_BYTES, file.size)
             yield replace(whole, start=start, end=end, size=end - start)
-    elif whole.kind == "parquet":
+    elif whole.kind == "parquet" and whole.compression == "none":
         with storage.open_read(file.uri) as stream:
             groups = pq.ParquetFile(stream).num_row_groups
         for group in range(groups):
@@ -85,12 +96,27 @@ def _file_format(file: InputFile, config: InputConfig) -> FileFormat:
         sniffed = sniff_file(head, file.uri, is_whole, expected)
         reasons.append(sniffed.why)
     if sniffed.error is not None or sniffed.transport is None:
-        problem = sniffed.error or (RejectReason.UNKNOWN_FORMAT, f"{file.uri}: compressed twice")
+        problem = sniffed.error or (RejectReason.UNKNOWN_FORMAT, f"{file.uri} is compressed twice: decompress it once")
         return FileFormat(Block(file.uri, "unreadable", None, size=file.size, problem=problem), problem[1])
     block = Block(file.uri, sniffed.transport, None, compression, sniffed.encoding, size=file.size)
+    if _holds_nothing(block, head, is_whole):
+        problem = (RejectReason.EMPTY_FILE, f"{file.uri} is empty: {_EMPTY[block.kind]}")
+        return FileFormat(replace(block, kind="unreadable", problem=problem), problem[1])
     container, why = _container(block, head, is_whole, file.uri, config)
     reasons.append(why)
     return FileFormat(replace(block, container=container), "; ".join(reason for reason in reasons if reason))
+
+
+def _holds_nothing(block: Block, head: bytes, is_whole: bool) -> bool:
+    """Whether a file is well formed and has no record in it."""
+    if block.kind == "parquet":
+        with storage.open_read(block.uri) as stream:
+            return int(pq.ParquetFile(seekable(stream, block.compression)).metadata.num_rows) == 0
+    if block.kind not in _READERS or not is_whole:
+        return False
+    stream = io.BytesIO(head)
+    plain = utf8_stream(stream) if block.encoding == "utf-16" else stream
+    return next(_READERS[block.kind](plain, block.uri), None) is None
 
 
 def _container(block: Block, head: bytes, is_whole: bool, uri: str, config: InputConfig) -> tuple[Container, str]:
@@ -105,12 +131,12 @@ def _container(block: Block, head: bytes, is_whole: bool, uri: str, config: Inpu
 def _sample(block: Block, head: bytes, is_whole: bool, uri: str, config: InputConfig) -> list[Any]:
     """The first records of a file, decoded."""
     if block.kind in ("parquet", "zip"):
-        with storage.open_read(uri) as stream:
+        limit = config.max_record_bytes
+        with storage.open_read(uri) as file:
+            plain = seekable(file, block.compression)
             if block.kind == "parquet":
-                return [record.value for record in _first(parquet_records(stream, uri, 0, 1, config.max_record_bytes))]
-            return [
-                record.value for record in _first(iter_zip(stream, uri, config.max_record_bytes, expected_of(config)))
-            ]
+                return [record.value for record in _first(parquet_records(plain, uri, 0, 1, limit))]
+            return [record.value for record in _first(iter_zip(plain, uri, limit, expected_of(config)))]
     stream = io.BytesIO(head)
     if block.encoding == "utf-16":
         stream = io.BytesIO(utf8_stream(stream).read())
@@ -127,7 +153,7 @@ def _sample(block: Block, head: bytes, is_whole: bool, uri: str, config: InputCo
         if values or is_whole:
             return values[:_SAMPLE_RECORDS]
         return _first_line(block, uri, config.max_record_bytes)
-    reader = {"documents": iter_documents, "array": iter_array, "csv": iter_csv}[block.kind]
+    reader = _READERS[block.kind]
     values = [record.value for record in _first(reader(stream, uri))]
     if values or is_whole:
         return values

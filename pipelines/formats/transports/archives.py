@@ -75,7 +75,7 @@ class _ArchiveReader:
             return
         if not members:
             sentence = f"{self._uri} is an empty zip archive"
-            yield Reject(self._uri, 0, "", RejectReason.NO_MESSAGES, sentence, "", 0)
+            yield Reject(self._uri, 0, "", RejectReason.EMPTY_FILE, sentence, "", 0)
         for member in members:
             yield from self._member(member)
 

@@ -54,7 +54,7 @@ def sniff_file(head: bytes, uri: str, is_whole: bool = False, expected: Expected
     `is_whole` says that `head` is all there is. An error has the reason and a sentence that names the file and what to do.
     """
     if not head:
-        return _refused(RejectReason.NO_MESSAGES, f"{uri} is empty: it has no bytes at all")
+        return _refused(RejectReason.EMPTY_FILE, f"{uri} is empty: it has no bytes at all")
     for magic, compression in _COMPRESSIONS:
         if head.startswith(magic):
             return Sniffed(None, compression, why=f"begins with the magic bytes of {compression}")
@@ -74,7 +74,7 @@ def _sniff_text(head: bytes, uri: str, is_whole: bool, expected: Expected) -> Sn
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\x0b\x0c")
     if not text:
         if is_whole:
-            return _refused(RejectReason.NO_MESSAGES, f"{uri} is empty: it holds only blanks")
+            return _refused(RejectReason.EMPTY_FILE, f"{uri} is empty: it holds only blanks")
         return Sniffed("lines", why="begins with blanks")
     if text.startswith(_LFS):
         sentence = f"{uri} is a Git LFS pointer, not the data: run `git lfs pull` and read the real file"

@@ -85,8 +85,8 @@ def test_compressions_by_content(head: bytes, compression: str) -> None:
 @pytest.mark.parametrize(
     ("head", "reason", "word"),
     [
-        (b"", RejectReason.NO_MESSAGES, "empty"),
-        (b"  \n\n", RejectReason.NO_MESSAGES, "blanks"),
+        (b"", RejectReason.EMPTY_FILE, "empty"),
+        (b"  \n\n", RejectReason.EMPTY_FILE, "blanks"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", RejectReason.GIT_LFS_POINTER, "git lfs pull"),
         (b"<!DOCTYPE html><html></html>", RejectReason.HTML_PAGE, "error answer"),
         (b'<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', RejectReason.HTML_PAGE, "error answer"),
