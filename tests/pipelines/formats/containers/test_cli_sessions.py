@@ -68,7 +68,12 @@ def test_a_session_of_pi(packed: bool) -> None:
     assert [(call.name, call.arguments_raw, call.id) for call in made.tool_calls] == [("read", '{"path":"a.py"}', "c1")]
     assert [(result.tool_call_id, result.is_error) for result in made.tool_results] == [("c1", True)]
     told = made.usage
-    assert (told.input_tokens, told.output_tokens, told.cached_input_tokens, told.cost_usd) == (26, 7, 10, Decimal("0.5"))
+    assert (told.input_tokens, told.output_tokens, told.cached_input_tokens, told.cost_usd) == (
+        26,
+        7,
+        10,
+        Decimal("0.5"),
+    )
     assert (made.trajectory_id, made.model, made.outcome, made.output) == ("s-1", "m-1", "limit", "Done")
     assert made.metadata["cwd"] == "/w"
     assert outcome.normalised.skipped == {"session_event_without_message": 2, "abandoned_branch": 1}
