@@ -13,6 +13,7 @@ from typing import BinaryIO, cast
 import zstandard
 
 from pipelines.formats.transports.sniffing import Compression
+from pipelines.reading.zstd_frames import WholeFrames
 
 #: What the decompressors raise for damaged or cut input.
 CORRUPT = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, ValueError)
@@ -28,7 +29,8 @@ def decompressed(file: BinaryIO, compression: Compression) -> BinaryIO:
     if compression == "gzip":
         return cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb"))
     if compression == "zstd":
-        return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True))
+        frames = cast(BinaryIO, WholeFrames(file))
+        return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(frames, read_across_frames=True))
     if compression == "bzip2":
         return cast(BinaryIO, bz2.BZ2File(file, "rb"))
     if compression == "xz":

@@ -64,7 +64,8 @@ class _Window:
         self.base = 0
 
     def more(self) -> bool:
-        piece = self._file.read(_PIECE)
+        # Of a damaged archive a whole `read` would lose what comes before the damage.
+        piece = getattr(self._file, "read1", self._file.read)(_PIECE)
         self.data += piece
         return bool(piece)
 
