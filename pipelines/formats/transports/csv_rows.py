@@ -27,6 +27,8 @@ _LONGEST_HEADER = 10_000
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NAME = re.compile(r"(?=.*[^\W\d_])[\w .:/#%@()\[\]-]{1,64}$")
 _PIECE = 2**20
+#: So many rows that never end are read on behind their first line.
+_TOLERATED = 8
 #: So many rows below an unknown header must be as wide as it is.
 _COMPARED_ROWS = 20
 
@@ -91,6 +93,10 @@ def _rows(text: io.TextIOWrapper, uri: str, max_record: int) -> Iterator[SourceR
             return
         if row is None:
             return
+        if lines.has_ended:
+            yield _never_closed(uri, number, lines.give_back())
+            number += 1
+            continue
         if not row:
             continue
         if header is None:
@@ -98,6 +104,16 @@ def _rows(text: io.TextIOWrapper, uri: str, max_record: int) -> Iterator[SourceR
             continue
         yield _record(row, header, uri, number, max_record)
         number += 1
+
+
+def _never_closed(uri: str, number: int, lost: list[str]) -> Reject:
+    """The lines of a row that the file ends in, of which the others were given back."""
+    more = f" ({len(lost):,} lines with it)" if len(lost) > 1 else ""
+    detail = f"a quoted field that begins in this row{more} never ends"
+    size = sum(len(line.encode("utf-8", "replace")) for line in lost)
+    return Reject(
+        uri, number, "csv", RejectReason.TRUNCATED_TAIL, detail, bounded(lost[0].rstrip("\r\n"), MAX_EXCERPT), size
+    )
 
 
 def _record(row: list[str], header: list[str], uri: str, number: int, max_record: int) -> SourceRecord | Reject:
@@ -131,22 +147,34 @@ class _BoundedLines:
 
     def __init__(self, text: io.TextIOWrapper, first: str, limit: int) -> None:
         self._text = text
-        self._pushed = first
+        self._pushed = [first]
         self._limit = limit
         self._taken = 0
         self._head = ""
+        self._row: list[str] = []
+        self._given_back = 0
+        self.has_ended = False
+        """Whether the text ended while the row was being read: then it ended inside a quoted field."""
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def begin_row(self) -> None:
-        self._taken, self._head = 0, ""
+        self._taken, self._head, self._row, self.has_ended = 0, "", [], False
+
+    def give_back(self) -> list[str]:
+        """The first line of a row that never ended; the lines after it are read again. After a few such rows all lines, and none is."""
+        self._given_back += 1
+        lost = self._row if self._given_back > _TOLERATED else self._row[:1]
+        self._pushed = self._row[: len(lost) - 1 : -1]
+        return lost
 
     def __next__(self) -> str:
-        line, self._pushed = self._pushed, ""
+        line = self._pushed.pop() if self._pushed else ""
         if not line.endswith(("\n", "\r")):
             line += self._text.readline(max(self._limit - self._taken - len(line), 0) + 1)
         if not line:
+            self.has_ended = True
             raise StopIteration
         # A row that goes on in a further line is inside a quoted field.
         is_quoted = self._taken > 0
@@ -155,6 +183,7 @@ class _BoundedLines:
         self._taken += len(line)
         if self._taken > self._limit:
             raise _Oversize(line, before, is_quoted, self._head)
+        self._row.append(line)
         return line
 
     def skip_row(self, line: str, delimiter: str, is_quoted: bool) -> int:
@@ -167,7 +196,7 @@ class _BoundedLines:
             state = _state_after(line, state, stops)
             if line.endswith(("\n", "\r")) and state != _QUOTED_FIELD:
                 return size
-            line = self._text.readline(_PIECE)
+            line = self._pushed.pop() if self._pushed else self._text.readline(_PIECE)
         return size
 
 

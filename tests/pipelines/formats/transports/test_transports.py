@@ -199,6 +199,35 @@ def test_csv_rows() -> None:
     assert [offset_of(part) for part in parts] == [0, 1, 2, 3]
 
 
+def test_a_quote_that_never_ends_takes_only_its_own_line() -> None:
+    """The standard library's reader takes the rest of the file for one cell, without a word."""
+    data = b'id,output\n1,a\n2,"b\n3,c\n4,d\n'
+    parts = list(iter_csv(io.BytesIO(data), "u"))
+    assert values(parts) == [
+        {"id": "1", "output": "a"}, RejectReason.TRUNCATED_TAIL, {"id": "3", "output": "c"}, {"id": "4", "output": "d"},
+    ]  # fmt: skip
+    assert [offset_of(part) for part in parts] == [0, 1, 2, 3]
+
+
+def test_a_quote_that_never_ends_in_the_last_line() -> None:
+    for end in (b"", b"\n"):
+        assert values(iter_csv(io.BytesIO(b'id,output\n1,a\n2,"b' + end), "u")) == [
+            {"id": "1", "output": "a"}, RejectReason.TRUNCATED_TAIL,
+        ]  # fmt: skip
+    assert values(iter_csv(io.BytesIO(b'id,output\n1,a\n2,"b"'), "u")) == [
+        {"id": "1", "output": "a"}, {"id": "2", "output": "b"},
+    ]  # fmt: skip
+
+
+def test_no_line_of_many_broken_rows_goes_uncounted() -> None:
+    data = b"id,output\n" + b'1,"a\n' * 31
+    parts = list(iter_csv(io.BytesIO(data), "u"))
+    whole = [part for part in parts if isinstance(part, SourceRecord)]
+    lost = sum(part.bytes for part in parts if isinstance(part, Reject))
+    held = sum(len(str(part.value["output"]).split("\n")) for part in whole)
+    assert held + lost // 5 == 31
+
+
 def zip_of(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> io.BytesIO:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
