@@ -18,7 +18,7 @@ from graders.judges.judge_grader import JudgeGrader
 from graders.trajectory_batch import TrajectoryBatch
 from graders.verdict import Outcome, trajectory_verdict
 from pipelines.formats.container import Container, Normalised
-from pipelines.formats.detection import container_by_name, detect
+from pipelines.formats.detection import CSV, container_by_name, detect
 from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.reading.line_records import normalise_line, oversize_reject
 from pipelines.reading.lines import OversizeLine
@@ -51,6 +51,8 @@ class LineReader:
 
     def __init__(self, config: InputConfig) -> None:
         self._fixed: Container | None = None
+        if config.format == CSV:
+            raise ConfigError("a filter reads JSON lines, not CSV: use `gradebeam run`", ("input", "format"))
         if config.fields is not None:
             self._fixed = container_by_name("mapped_rows", {"fields": dict(config.fields)})
         elif config.format != "auto":

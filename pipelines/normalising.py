@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.formats.container import SourceRecord
-from pipelines.formats.detection import container_by_name, detect
+from pipelines.formats.container import SourceRecord, normalised_safely
+from pipelines.formats.detection import CSV, container_by_name, detect
 from schemas.trajectory import Trajectory
 
 _URI = "record"
@@ -26,11 +26,11 @@ def normalise(record: Any, *, format: str = "auto", fields: Mapping[str, str] | 
     """
     if fields is not None:
         container = container_by_name("mapped_rows", {"fields": dict(fields)})
-    elif format != "auto":
+    elif format not in ("auto", CSV):
         container = container_by_name(format)
     else:
         container = detect([record], _URI).container
-    normalised = container.normalise([SourceRecord(record, _URI, 0, 0)])
+    normalised = normalised_safely(container, [SourceRecord(record, _URI, 0, 0)])
     if normalised.rejects:
         reject = normalised.rejects[0]
         raise ValueError(f"{reject.reason.value}: {reject.detail}")

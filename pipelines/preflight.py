@@ -7,7 +7,7 @@ from pathlib import Path
 
 from graders.errors import ConfigError, Problem
 from pipelines import storage
-from pipelines.formats.detection import container_by_name
+from pipelines.formats.detection import CSV, container_by_name
 from pipelines.judging.plan import check_keys
 from pipelines.plan import RunPlan
 
@@ -38,7 +38,7 @@ def format_problems(name: object, fields: object) -> list[Problem]:
     try:
         if isinstance(fields, dict) and all(isinstance(each, str) for each in (*fields, *fields.values())):
             container_by_name("mapped_rows", {"fields": fields})
-        elif fields is None and isinstance(name, str) and name != "auto":
+        elif fields is None and isinstance(name, str) and name not in ("auto", CSV):
             container_by_name(name)
     except ConfigError as error:
         return list(error.problems)

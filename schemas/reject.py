@@ -21,6 +21,7 @@ class RejectReason(str, Enum):
     TOO_LARGE = "too_large"
     GIT_LFS_POINTER = "git_lfs_pointer"
     HTML_PAGE = "html_page"
+    EMPTY_FILE = "empty_file"
     CORRUPT_FILE = "corrupt_file"
     DUPLICATE_ID = "duplicate_id"
     ADAPTER_ERROR = "adapter_error"

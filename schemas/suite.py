@@ -19,13 +19,13 @@ class InputConfig(_Part):
     paths: list[str] = Field(default_factory=list)
     """Globs or files, local (relative to the suite file), s3:// or gs://."""
     format: str = "auto"
-    """A container's name, or `auto`: told from the content of each file."""
+    """A container's name; `auto`: told from the content of each file; or `csv`: text is CSV whatever its header, its rows are told."""
     fields: dict[str, str] | None = None
     """For rows of your own: canonical name → path (`{output: $.answer}`)."""
     duplicates: Literal["skip", "grade"] = "skip"
     """Byte-identical records after the first: not graded (parse_status `duplicate`), or graded like any other."""
     max_record_bytes: int = Field(default=256 * 2**20, ge=1)
-    """A longer record is a reject, `too_large`."""
+    """A longer record (a line, a JSON value, a row, a session that fills a file) is a reject, `too_large`."""
 
     @field_validator("paths", mode="before")
     @classmethod

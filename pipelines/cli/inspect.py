@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from graders.errors import ConfigError
 from pipelines import storage
 from pipelines.cli.exit_codes import DONE
-from pipelines.formats.container import Normalised, SourceRecord, in_order
+from pipelines.formats.container import Normalised, SourceRecord, in_order, normalised_safely
 from pipelines.preflight import format_problems
 from pipelines.reading.block import Block
 from pipelines.reading.reader import BlockReader
@@ -113,9 +113,9 @@ def _grouped(reader: BlockReader, block: Block) -> Iterator[Trajectory | Reject]
         normalised = Normalised()
         if key is None:
             for record in records:
-                normalised.add(container.normalise([record]))
+                normalised.add(normalised_safely(container, [record]))
         else:
-            normalised = container.normalise(in_order(records))
+            normalised = normalised_safely(container, in_order(records))
         yield from normalised.trajectories
         yield from normalised.rejects
 

@@ -133,6 +133,11 @@ def normalised_safely(container: Container, records: Sequence[SourceRecord]) -> 
             for record in records:
                 result.add(normalised_safely(container, [record]))
             return result
+        if isinstance(error, RecursionError):
+            detail = f"nested too deeply to be read as {container.name}"
+            return Normalised(
+                rejects=[reject(record, RejectReason.TOO_DEEP, detail, container.name) for record in records]
+            )
         detail = f"reading it as {container.name} failed ({type(error).__name__}): a bug in that format's reader"
         return Normalised(
             rejects=[reject(record, RejectReason.ADAPTER_ERROR, detail, container.name) for record in records]

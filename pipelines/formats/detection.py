@@ -17,6 +17,8 @@ from pipelines.formats.container import Container
 from pipelines.formats.containers.mapped_rows import MappedRows
 from pipelines.formats.containers.unknown import Unknown
 
+#: What `input.format` says for text that is CSV whatever its header; which container reads the rows is told from them all the same.
+CSV = "csv"
 #: How many records of a file vote.
 VOTERS = 50
 
@@ -78,7 +80,7 @@ def container_by_name(name: str, options: Mapping[str, Any] | None = None) -> Co
     classes = container_classes()
     kind = classes.get(name)
     if kind is None or kind is Unknown:
-        known = [other for other in classes if other != Unknown.name]
+        known = [*(other for other in classes if other != Unknown.name), CSV]
         raise ConfigError(
             [
                 Problem(

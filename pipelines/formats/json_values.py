@@ -24,7 +24,11 @@ INVALID_UTF8 = "invalid_utf8"
 CONTROL_CHARACTER = "control_character"
 SEVERAL_VALUES_ON_LINE = "several_values_on_line"
 
+#: Deeper values are not read: what walks through them may then be recursive, and says the same with every version of Python.
+MAX_DEPTH = 640
+
 _BOM = b"\xef\xbb\xbf"
+_TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 _BLANK = b" \t\r\n\x0b\x0c"
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DIGITS_TO_ZERO = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
@@ -90,7 +94,7 @@ def decode_text(text: str) -> Any | None:
         pass
     else:
         if not _may_lose_integers(data):
-            return value
+            return None if _is_too_deep(value, data) else value
     decoded = _decode_tolerantly(data, False)
     if len(decoded) == 1 and isinstance(decoded[0], Decoded):
         return decoded[0].value
@@ -137,6 +141,21 @@ def _is_exact(value: Any, line: bytes) -> bool:
     if written.count(b'":') != line.count(b'":'):
         return False
     return not _may_lose_integers(line)
+
+
+def _is_too_deep(value: Any, text: bytes) -> bool:
+    """Whether a value that was read from `text` is deeper than allowed."""
+    if len(text) <= 2 * MAX_DEPTH or text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
+        return False
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        children = (
+            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, (dict, list))
+        )
+        level = [child for several in children for child in several if isinstance(child, (dict, list))]
+        if not level:
+            return False
+    return True
 
 
 def _may_lose_integers(line: bytes) -> bool:
@@ -190,11 +209,16 @@ def _decode_tolerantly(line: bytes, is_last_without_newline: bool) -> list[Decod
         try:
             value, end = decoder.raw_decode(text, position)
         except RecursionError:
-            parts.append(_failure(RejectReason.TOO_DEEP, "nested too deeply to be read", text, position, len(parts)))
+            parts.append(_failure(RejectReason.TOO_DEEP, _TOO_DEEP, text, position, len(parts)))
             break
         except ValueError as error:
             parts.append(_broken(error, text, position, len(parts), is_last_without_newline))
             break
+        if _is_too_deep(value, line):
+            size = len(text[position:end].encode("utf-8", "replace"))
+            parts.append(Failure(RejectReason.TOO_DEEP, _TOO_DEEP, size, len(parts)))
+            position = _skip_blanks(text, end)
+            continue
         issues = sorted(decoder.issues) + line_issues
         if "\\u" in text:
             value, replaced = _without_surrogates(value)
@@ -204,7 +228,7 @@ def _decode_tolerantly(line: bytes, is_last_without_newline: bool) -> list[Decod
         size = len(line) if whole else len(text[position:end].encode("utf-8", "replace"))
         parts.append(Decoded(value, tuple(issues), size, len(parts)))
         position = _skip_blanks(text, end)
-    if len(parts) > 1 and not (isinstance(parts[0], Decoded) and isinstance(parts[0].value, (dict, list))):
+    if len(parts) > 1 and isinstance(parts[0], Decoded) and not isinstance(parts[0].value, (dict, list)):
         # Prose that begins with a number ("2026-11-30 INFO …") is one bad line, not several records.
         return [_failure(RejectReason.INVALID_JSON, "text, not JSON", text, 0, 0)]
     if len(parts) > 1:

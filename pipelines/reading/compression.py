@@ -5,12 +5,15 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import shutil
+import tempfile
 import zlib
 from typing import BinaryIO, cast
 
 import zstandard
 
 from pipelines.formats.transports.sniffing import Compression
+from pipelines.reading.zstd_frames import WholeFrames
 
 #: What the decompressors raise for damaged or cut input.
 CORRUPT = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, ValueError)
@@ -26,9 +29,20 @@ def decompressed(file: BinaryIO, compression: Compression) -> BinaryIO:
     if compression == "gzip":
         return cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb"))
     if compression == "zstd":
-        return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True))
+        frames = cast(BinaryIO, WholeFrames(file))
+        return cast(BinaryIO, zstandard.ZstdDecompressor().stream_reader(frames, read_across_frames=True))
     if compression == "bzip2":
         return cast(BinaryIO, bz2.BZ2File(file, "rb"))
     if compression == "xz":
         return cast(BinaryIO, lzma.LZMAFile(file, "rb"))
     return file
+
+
+def seekable(file: BinaryIO, compression: Compression) -> BinaryIO:
+    """The plain bytes of `file` for readers that jump about (Parquet, zip); those of a compressed one lie in a temporary file."""
+    if compression == "none":
+        return file
+    plain = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115 - its reader closes it
+    shutil.copyfileobj(decompressed(file, compression), plain, 2**20)
+    plain.seek(0)
+    return plain

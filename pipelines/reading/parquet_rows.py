@@ -12,13 +12,19 @@ import pyarrow.parquet as pq
 
 from pipelines.formats.container import SourceRecord
 from pipelines.formats.json_values import compact_json
+from pipelines.formats.transports.limits import UNLIMITED, too_large
+from schemas.reject import Reject
 
 _BATCH_ROWS = 256
+#: Rows are decoded so many bytes at a time (by the row group's average).
+_BATCH_BYTES = 32 * 2**20
 _EXCERPT = 512
 
 
-def parquet_records(stream: BinaryIO, uri: str, first_group: int, end_group: int | None) -> Iterator[SourceRecord]:
-    """The rows of some row groups as records of plain values.
+def parquet_records(
+    stream: BinaryIO, uri: str, first_group: int, end_group: int | None, max_record: int = UNLIMITED
+) -> Iterator[SourceRecord | Reject]:
+    """The rows of some row groups as records of plain values; a row over `max_record` bytes is a reject `too_large`.
 
     Absent struct fields, which Parquet fills with null, are left out; a map is an object; times are datetimes or ISO text; bytes are text
     where they are UTF-8. The offset is the row's number in the file.
@@ -31,13 +37,31 @@ def parquet_records(stream: BinaryIO, uri: str, first_group: int, end_group: int
         bytes_per_row = max(
             file.metadata.row_group(group).total_byte_size // max(file.metadata.row_group(group).num_rows, 1), 1
         )
-        for batch in file.iter_batches(batch_size=_BATCH_ROWS, row_groups=[group]):
-            for value in _plain_rows(batch):
+        batch_rows = min(max(_BATCH_BYTES // bytes_per_row, 1), _BATCH_ROWS)
+        for batch in file.iter_batches(batch_size=batch_rows, row_groups=[group]):
+            for value in _bounded_rows(batch, max_record):
+                if isinstance(value, int):
+                    yield too_large(uri, first_row + row, value, "", what="row")
+                    row += 1
+                    continue
                 place = f"{uri}#{group}:{row}"
                 excerpt = compact_json({key: value[key] for key in list(value)[:3]})[:_EXCERPT]
                 yield SourceRecord(value, uri, first_row + row, bytes_per_row, (), 0, excerpt, place)
                 row += 1
         first_row += row
+
+
+def _bounded_rows(batch: pa.RecordBatch, max_record: int) -> Iterator[dict[str, Any] | int]:
+    """The rows' values; of a row over the limit its size."""
+    if batch.nbytes <= min(max_record, 2 * _BATCH_BYTES):
+        yield from _plain_rows(batch)
+        return
+    for number in range(batch.num_rows):
+        row = batch.slice(number, 1)
+        if row.nbytes > max_record:
+            yield row.nbytes
+        else:
+            yield from _plain_rows(row)
 
 
 def _plain_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:

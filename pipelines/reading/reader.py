@@ -10,14 +10,15 @@ from pipelines import storage
 from pipelines.formats.container import Container, Normalised, SourceRecord, in_order, normalised_safely
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, utf8_stream
 from pipelines.reading.block import Block
-from pipelines.reading.compression import CORRUPT, decompressed, is_damage
+from pipelines.reading.compression import CORRUPT, decompressed, is_damage, seekable
+from pipelines.reading.expectations import expected_of
 from pipelines.reading.line_blocks import empty_batch, load_lines
 from pipelines.reading.line_records import oversize_reject
 from pipelines.reading.lines import CHUNK_BYTES, LineChunk, OversizeLine, lines_of_range, lines_of_stream
 from pipelines.reading.loaded import LoadedBlock
 from pipelines.reading.parquet_rows import parquet_records
 from pipelines.reading.spilling import SPILL_BYTES, Group, Spiller, line_records, read_groups
-from schemas.reject import Reject, RejectReason
+from schemas.reject import MAX_EXCERPT, Reject, RejectReason
 from schemas.suite import InputConfig
 from schemas.trajectory_batch import to_record_batch
 
@@ -113,11 +114,22 @@ class BlockReader:
                 yield self._loaded(block, key, piece, container)
 
     def _whole_file(self, block: Block, container: Container) -> LoadedBlock:
-        items = list(self.records(block))
+        items: list[SourceRecord | Reject] = []
+        size = 0
+        for item in self.records(block):
+            items.append(item)
+            size += _size(item)
+            if size > self.config.max_record_bytes:
+                return self._large_session(block, container)
         records = [item for item in items if isinstance(item, SourceRecord)]
         normalised = normalised_safely(container, records)
         normalised.rejects += [item for item in items if isinstance(item, Reject)]
         return _from_normalised(block, block.key, normalised, len(items), block.size)
+
+    def _large_session(self, block: Block, container: Container) -> LoadedBlock:
+        detail = f"{block.uri} is one session ({container.name}), and its records together are more than `input.max_record_bytes` allows"
+        rejects = [Reject(block.uri, 0, container.name, RejectReason.TOO_LARGE, detail, "", block.size)]
+        return _rejected(block, block.key, rejects, 1, block.size)
 
     def _bucket(self, block: Block, container: Container, done: Callable[[str], bool]) -> Iterator[LoadedBlock]:
         groups, rejects = read_groups(block.segments)
@@ -146,10 +158,11 @@ class BlockReader:
         return _from_normalised(block, key, normalised, len(items), sum(_size(item) for item in items))
 
     def _decoded(self, block: Block, file: BinaryIO) -> Iterator[SourceRecord | Reject]:
+        limit = self.config.max_record_bytes
         if block.kind == "parquet":
-            yield from parquet_records(file, block.uri, block.start, block.end)
+            yield from parquet_records(seekable(file, block.compression), block.uri, block.start, block.end, limit)
         elif block.kind == "zip":
-            yield from iter_zip(file, block.uri)
+            yield from iter_zip(seekable(file, block.compression), block.uri, limit, expected_of(self.config))
         elif block.kind == "lines":
             for chunk in self._chunks(block, file):
                 if isinstance(chunk, OversizeLine):
@@ -158,12 +171,16 @@ class BlockReader:
                     offset, lines = chunk.offset, chunk.data.split(b"\n")
                     name = block.container.name if block.container is not None else ""
                     for number, line in enumerate(lines):
-                        cut = chunk.reaches_end and number == len(lines) - 1
-                        yield from line_records(block.uri, offset, line, name, cut)
+                        if len(line) > limit:
+                            head = OversizeLine(line[: 4 * MAX_EXCERPT], offset, len(line))
+                            yield oversize_reject(block.uri, head, block.container)
+                        else:
+                            cut = chunk.reaches_end and number == len(lines) - 1
+                            yield from line_records(block.uri, offset, line, name, cut)
                         offset += len(line) + 1
         else:
             reader = {"documents": iter_documents, "array": iter_array, "csv": iter_csv}[block.kind]
-            yield from reader(_plain(block, file), block.uri)
+            yield from reader(_plain(block, file), block.uri, limit)
 
     def _unreadable(self, block: Block) -> LoadedBlock:
         reason, detail = block.problem or (RejectReason.UNKNOWN_FORMAT, "its format is not known")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import orjson
@@ -22,7 +22,7 @@ from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.reading.block import Segment
 from pipelines.reading.line_records import oversize_reject
 from pipelines.reading.lines import LineChunk, OversizeLine
-from schemas.reject import MAX_EXCERPT, Reject
+from schemas.reject import MAX_EXCERPT, Reject, RejectReason
 
 #: Packed records are written to a spill file of their own once there are so many bytes of them.
 SPILL_BYTES = 32 * 2**20
@@ -153,7 +153,7 @@ class Spiller:
     def pack(self) -> None:
         """Pack what was taken in since the last time."""
         for bucket, portion in self._portions.items():
-            packed = self._compress(pickle.dumps(portion, protocol=5))
+            packed = self._compress(_pickled(portion, self._container))
             self._packed.setdefault(bucket, []).append(len(packed).to_bytes(_LENGTH_BYTES, "big") + packed)
             self.size += len(packed)
         self._portions, self._of_key = {}, {}
@@ -211,6 +211,27 @@ class Spiller:
         if portion is None:
             portion = self._portions[bucket] = Portion(self._uri)
         return portion
+
+
+def _pickled(portion: Portion, container: Container) -> bytes:
+    """A portion as bytes; a record that is nested too deeply for that becomes a reject."""
+    try:
+        return pickle.dumps(portion, protocol=5)
+    except RecursionError:
+        items = [_storable(key, item, container) for key, item in portion.items]
+        return pickle.dumps(replace(portion, items=items), protocol=5)
+
+
+def _storable(
+    key: str | None, item: SourceRecord | Reject, container: Container
+) -> tuple[str | None, SourceRecord | Reject]:
+    try:
+        pickle.dumps(item, protocol=5)
+    except RecursionError:
+        assert isinstance(item, SourceRecord)
+        detail = f"nested too deeply to be grouped with others of its {container.name} log"
+        return None, rejected(item, RejectReason.TOO_DEEP, detail, container.name)
+    return key, item
 
 
 def read_groups(segments: Iterable[Segment]) -> tuple[dict[str | None, Group], list[Reject]]:

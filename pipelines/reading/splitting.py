@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 import pyarrow.parquet as pq
 
 from pipelines import storage
-from pipelines.formats.container import Container
-from pipelines.formats.detection import container_by_name, detect
+from pipelines.formats.container import Container, SourceRecord
+from pipelines.formats.detection import CSV, container_by_name, detect
 from pipelines.formats.json_values import Decoded, decode_line
 from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, sniff_file, utf8_stream
 from pipelines.reading.block import Block
-from pipelines.reading.compression import CORRUPT, decompressed, is_damage
+from pipelines.reading.compression import CORRUPT, decompressed, is_damage, seekable
+from pipelines.reading.expectations import expected_of
 from pipelines.reading.lines import LineChunk, chunk_bytes_for, lines_of_stream, read_some
 from pipelines.reading.parquet_rows import parquet_records
 from schemas.manifest import InputFile
-from schemas.reject import RejectReason
+from schemas.reject import Reject, RejectReason
 from schemas.suite import InputConfig
 
 _HEAD_BYTES = 256 * 1024
 _SAMPLE_RECORDS = 50
+_READERS: dict[str, Callable[..., Iterator[SourceRecord | Reject]]] = {
+    "documents": iter_documents,
+    "array": iter_array,
+    "csv": iter_csv,
+}
+_EMPTY = {
+    "parquet": "a table without rows",
+    "csv": "a table with a header and no rows",
+    "array": "an array without elements",
+    "documents": "there is no JSON value in it",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +76,7 @@ def split(file: InputFile, config: InputConfig) -> Iterator[Block]:
         for start in range(0, max(file.size, 1), chunk_bytes):
             end = min(start + chunk_bytes, file.size)
             yield replace(whole, start=start, end=end, size=end - start)
-    elif whole.kind == "parquet":
+    elif whole.kind == "parquet" and whole.compression == "none":
         with storage.open_read(file.uri) as stream:
             groups = pq.ParquetFile(stream).num_row_groups
         for group in range(groups):
@@ -77,40 +89,59 @@ def _file_format(file: InputFile, config: InputConfig) -> FileFormat:
     with storage.open_read(file.uri) as stream:
         head = _read_up_to(stream, _HEAD_BYTES)
     is_whole = len(head) < _HEAD_BYTES
-    sniffed = sniff_file(head, file.uri, is_whole)
+    expected = expected_of(config)
+    sniffed = sniff_file(head, file.uri, is_whole, expected)
     compression = sniffed.compression
     reasons = [sniffed.why]
     if compression != "none":
         with storage.open_read(file.uri) as stream:
             head = _read_up_to(decompressed(stream, compression), _HEAD_BYTES)
         is_whole = len(head) < _HEAD_BYTES
-        sniffed = sniff_file(head, file.uri, is_whole)
+        sniffed = sniff_file(head, file.uri, is_whole, expected)
         reasons.append(sniffed.why)
     if sniffed.error is not None or sniffed.transport is None:
-        problem = sniffed.error or (RejectReason.UNKNOWN_FORMAT, f"{file.uri}: compressed twice")
+        problem = sniffed.error or (RejectReason.UNKNOWN_FORMAT, f"{file.uri} is compressed twice: decompress it once")
         return FileFormat(Block(file.uri, "unreadable", None, size=file.size, problem=problem), problem[1])
     block = Block(file.uri, sniffed.transport, None, compression, sniffed.encoding, size=file.size)
+    if _holds_nothing(block, head, is_whole):
+        problem = (RejectReason.EMPTY_FILE, f"{file.uri} is empty: {_EMPTY[block.kind]}")
+        return FileFormat(replace(block, kind="unreadable", problem=problem), problem[1])
     container, why = _container(block, head, is_whole, file.uri, config)
     reasons.append(why)
     why = "; ".join(reason for reason in reasons if reason)
     return FileFormat(replace(block, container=container), why, len(head) // (head.count(b"\n") + 1))
 
 
+def _holds_nothing(block: Block, head: bytes, is_whole: bool) -> bool:
+    """Whether a file is well formed and has no record in it."""
+    if block.kind == "parquet":
+        with storage.open_read(block.uri) as stream:
+            return int(pq.ParquetFile(seekable(stream, block.compression)).metadata.num_rows) == 0
+    if block.kind not in _READERS or not is_whole:
+        return False
+    stream = io.BytesIO(head)
+    plain = utf8_stream(stream) if block.encoding == "utf-16" else stream
+    return next(_READERS[block.kind](plain, block.uri), None) is None
+
+
 def _container(block: Block, head: bytes, is_whole: bool, uri: str, config: InputConfig) -> tuple[Container, str]:
     if config.fields is not None:
         return container_by_name("mapped_rows", {"fields": dict(config.fields)}), "the suite maps its fields"
-    if config.format != "auto":
+    if config.format not in ("auto", CSV):
         return container_by_name(config.format), f"the suite says `format: {config.format}`"
-    detected = detect(_sample(block, head, is_whole, uri, config.max_record_bytes), uri)
+    detected = detect(_sample(block, head, is_whole, uri, config), uri)
     return detected.container, detected.why
 
 
-def _sample(block: Block, head: bytes, is_whole: bool, uri: str, max_line: int) -> list[Any]:
+def _sample(block: Block, head: bytes, is_whole: bool, uri: str, config: InputConfig) -> list[Any]:
     """The first records of a file, decoded."""
     if block.kind in ("parquet", "zip"):
-        with storage.open_read(uri) as stream:
-            records = parquet_records(stream, uri, 0, 1) if block.kind == "parquet" else iter_zip(stream, uri)
-            return [record.value for record in _first(records)]
+        limit = config.max_record_bytes
+        with storage.open_read(uri) as file:
+            plain = seekable(file, block.compression)
+            if block.kind == "parquet":
+                return [record.value for record in _first(parquet_records(plain, uri, 0, 1, limit))]
+            return [record.value for record in _first(iter_zip(plain, uri, limit, expected_of(config)))]
     stream = io.BytesIO(head)
     if block.encoding == "utf-16":
         stream = io.BytesIO(utf8_stream(stream).read())
@@ -126,15 +157,15 @@ def _sample(block: Block, head: bytes, is_whole: bool, uri: str, max_line: int) 
         ]
         if values or is_whole:
             return values[:_SAMPLE_RECORDS]
-        return _first_line(block, uri, max_line)
-    reader = {"documents": iter_documents, "array": iter_array, "csv": iter_csv}[block.kind]
+        return _first_line(block, uri, config.max_record_bytes)
+    reader = _READERS[block.kind]
     values = [record.value for record in _first(reader(stream, uri))]
     if values or is_whole:
         return values
     with storage.open_read(uri) as file:  # the first value is longer than the head
         plain = decompressed(file, block.compression)
         plain = utf8_stream(plain) if block.encoding == "utf-16" else plain
-        return [record.value for record in _first(reader(plain, uri), 1)]
+        return [record.value for record in _first(reader(plain, uri, config.max_record_bytes), 1)]
 
 
 def _first_line(block: Block, uri: str, max_line: int) -> list[Any]:

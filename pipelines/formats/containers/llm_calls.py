@@ -7,7 +7,8 @@ file joins the one of the output file by `custom_id`. Usage is summed over the c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -86,21 +87,26 @@ class LlmCalls(Container):
                 calls.append(call)
         if calls and all(call.custom_id is not None and call.conversation_id is None for call in calls):
             calls = _join_batch(calls, result)
-        calls = _chained(calls)
         result.records_used += len(calls)
-        if calls and calls[0].conversation_id is not None:
-            result.trajectories.append(_conversation(calls, self.name))
-        elif calls:
-            pairs = [(call.given(), (call.answers() or [Conversation()])[0]) for call in calls]
-            order = sorted(range(len(calls)), key=lambda number: len(pairs[number][0].messages))
-            calls, pairs = [calls[number] for number in order], [pairs[number] for number in order]
-            for thread in threads_of(pairs, strictly=True):
-                members = [calls[number] for number in thread.calls]
-                if len(members) == 1 and len(members[0].answers()) > 1:
-                    result.trajectories += _choices(members[0], self.name)
-                else:
-                    result.trajectories.append(_made(members, thread.whole(), self.name))
+        conversations: dict[str | None, list[Call]] = {}
+        for call in _chained(calls):
+            conversations.setdefault(call.conversation_id, []).append(call)
+        result.trajectories += self._threads(conversations.pop(None, []))
+        for conversation in conversations.values():
+            result.trajectories.append(_conversation(conversation, self.name))
         return result
+
+    def _threads(self, calls: list[Call]) -> Iterator[Trajectory]:
+        """Calls without a conversation's id, joined where one goes on with what another was given."""
+        pairs = [(call.given(), (call.answers() or [Conversation()])[0]) for call in calls]
+        order = sorted(range(len(calls)), key=lambda number: len(pairs[number][0].messages))
+        calls, pairs = [calls[number] for number in order], [pairs[number] for number in order]
+        for thread in threads_of(pairs, strictly=True):
+            members = [calls[number] for number in thread.calls]
+            if len(members) == 1 and len(members[0].answers()) > 1:
+                yield from _choices(members[0], self.name)
+            else:
+                yield _made(members, thread.whole(), self.name)
 
 
 def _says_nothing(call: Call) -> bool:
@@ -139,20 +145,26 @@ def _chained(calls: list[Call]) -> list[Call]:
     by_id = {call.id: call for call in calls if call.id is not None}
     if not any(call.previous_id in by_id for call in calls if call.previous_id):
         return calls
-    chain_of: dict[int, str] = {}
-
-    def head(call: Call, seen: frozenset[int]) -> str:
-        before = by_id.get(call.previous_id) if call.previous_id else None
-        if before is None or id(before) in seen:
-            return call.id or call.record.address
-        return head(before, seen | {id(call)})
-
+    chain_of: dict[int, tuple[str, int]] = {}
     for call in calls:
-        chain_of[id(call)] = head(call, frozenset())
+        passed: dict[int, Call] = {}
+        step = call
+        while id(step) not in chain_of and id(step) not in passed:
+            passed[id(step)] = step
+            before = by_id.get(step.previous_id) if step.previous_id else None
+            if before is None:
+                break
+            step = before
+        head, place = chain_of.get(id(step)) or (step.id or step.record.address, -1)
+        for earlier in reversed(passed):
+            place += 1
+            chain_of[earlier] = (head, place)
+    lengths = Counter(head for head, _ in chain_of.values())
     for call in calls:
-        if call.conversation_id is None and sum(1 for other in chain_of.values() if other == chain_of[id(call)]) > 1:
-            call.conversation_id = chain_of[id(call)]
-    return sorted(calls, key=lambda call: call.conversation_id or "")
+        head, _ = chain_of[id(call)]
+        if call.conversation_id is None and lengths[head] > 1:
+            call.conversation_id = head
+    return sorted(calls, key=lambda call: (call.conversation_id or "", chain_of[id(call)][1]))
 
 
 def _conversation(calls: list[Call], source_format: str) -> Trajectory:

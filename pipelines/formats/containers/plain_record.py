@@ -64,7 +64,9 @@ class PlainRecord(Container):
             try:
                 trajectory = to_trajectory(record.value)
             except TypeError as error:
-                result.rejects.append(reject(record, RejectReason.ADAPTER_ERROR, str(error), self.name))
+                is_object = type(record.value) is dict
+                reason = RejectReason.UNKNOWN_FORMAT if is_object else RejectReason.NOT_AN_OBJECT
+                result.rejects.append(reject(record, reason, str(error), self.name))
                 continue
             result.trajectories.append(
                 replace(

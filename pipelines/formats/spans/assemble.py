@@ -8,7 +8,8 @@ repeat it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 
 from pipelines.formats.build import Facts, Ordinals, trajectory
@@ -52,6 +53,7 @@ def assemble(spans: Sequence[Span], source_format: str) -> Normalised:
         return result
     parents = _parents(own, by_id)
     owners = _owners(own, parents)
+    callers = _nearest_above(own, parents, lambda span: span.kind == LLM)
     roots = [span for span in own if id(span) not in parents]
     members: dict[int, list[Span]] = {}
     heads: dict[int, Span | None] = {}
@@ -63,7 +65,7 @@ def assemble(spans: Sequence[Span], source_format: str) -> Normalised:
     ordinals = Ordinals()
     for key, group in members.items():
         head = heads[key]
-        made = _one(group, head, roots, parents, owners, source_format, ordinals)
+        made = _one(group, head, roots, parents, owners, callers, source_format, ordinals)
         result.trajectories.append(made)
     result.records_used += len(own)
     result.trajectories.sort(key=lambda item: item.parent_id is not None)
@@ -81,57 +83,63 @@ def _holds_io(span: Span) -> bool:
 
 
 def _parents(own: list[Span], by_id: dict[str, Span]) -> dict[int, Span]:
-    """Each span's parent where it is there; a parent that is its own descendant is none."""
+    """Each span's parent where it is there; of spans that are each other's descendants, the last has none."""
     parents: dict[int, Span] = {}
     for span in own:
         parent = by_id.get(span.parent_id) if span.parent_id else None
-        seen = parent
-        while seen is not None and seen is not span:
-            seen = parents.get(id(seen))
-        if parent is not None and seen is None:
+        if parent is not None:
             parents[id(span)] = parent
+    places = {id(span): place for place, span in enumerate(own)}
+    walk_of: dict[int, int] = {}
+    for span in own:
+        step: Span | None = span
+        while step is not None and id(step) not in walk_of:
+            walk_of[id(step)] = id(span)
+            step = parents.get(id(step))
+        if step is not None and walk_of[id(step)] == id(span):
+            last = first = step
+            while (step := parents[id(step)]) is not first:
+                last = max(last, step, key=lambda each: places[id(each)])
+            del parents[id(last)]
     return parents
+
+
+def _nearest_above(
+    spans: list[Span], parents: dict[int, Span], matches: Callable[[Span], bool]
+) -> dict[int, Span | None]:
+    """The nearest span above each that matches; every step up is taken once, however deep the trace."""
+    found: dict[int, Span | None] = {}
+    for span in spans:
+        passed = []
+        step = span
+        while id(step) not in found:
+            above = parents.get(id(step))
+            if above is None or matches(above):
+                found[id(step)] = above
+            else:
+                passed.append(step)
+                step = above
+        for each in passed:
+            found[id(each)] = found[id(step)]
+    return found
 
 
 def _owners(own: list[Span], parents: dict[int, Span]) -> dict[int, Span | None]:
     """The sub-agent's span that each span belongs to; None for the root run."""
     if sum(span.kind == AGENT for span in own) < 2:
         return {id(span): None for span in own}
-    nearest: dict[int, Span | None] = {}
-
-    def agent_of(span: Span) -> Span | None:
-        chain = []
-        step: Span | None = span
-        while step is not None and id(step) not in nearest:
-            chain.append(step)
-            if step.kind == AGENT:
-                break
-            step = parents.get(id(step))
-        found = step if step is not None and step.kind == AGENT else nearest.get(id(step)) if step is not None else None
-        for passed in chain:
-            nearest[id(passed)] = found
-        return found
-
-    calling = {id(agent_of(span)) for span in own if span.kind == LLM}
+    agents = _nearest_above(own, parents, lambda span: span.kind == AGENT)
+    starters = _nearest_above(own, parents, lambda span: span.kind in (AGENT, TOOL))
+    calling = {id(agents[id(span)]) for span in own if span.kind == LLM}
     separate: set[int] = set()
     for span in own:
-        if span.kind != AGENT:
+        above, starter = agents[id(span)], starters[id(span)]
+        if span.kind != AGENT or above is None or starter is None or id(span) not in calling:
             continue
-        above = parents.get(id(span))
-        under_tool = False
-        while above is not None and above.kind != AGENT:
-            under_tool = under_tool or above.kind == TOOL
-            above = parents.get(id(above))
-        if above is not None and id(span) in calling and (under_tool or id(above) in calling):
+        if starter.kind == TOOL or id(above) in calling:
             separate.add(id(span))
-    owners: dict[int, Span | None] = {}
-    for span in own:
-        step = agent_of(span)
-        while step is not None and id(step) not in separate:
-            above = parents.get(id(step))
-            step = agent_of(above) if above is not None else None
-        owners[id(span)] = step
-    return owners
+    owners = _nearest_above(own, parents, lambda span: id(span) in separate)
+    return {id(span): span if id(span) in separate else owners[id(span)] for span in own}
 
 
 def _one(
@@ -140,11 +148,12 @@ def _one(
     roots: list[Span],
     parents: dict[int, Span],
     owners: dict[int, Span | None],
+    callers: dict[int, Span | None],
     source_format: str,
     ordinals: Ordinals,
 ) -> Trajectory:
     root = head or _main_root(roots)
-    wrappers = _wrappers(group, parents)
+    wrappers = _wrappers(group, callers)
     calls = [span for span in group if span.kind == LLM and id(span) not in wrappers]
     outer = [span for span in group if span.kind == LLM and id(span) in wrappers]
     tools = [span for span in group if span.kind == TOOL]
@@ -190,35 +199,19 @@ def _main_root(roots: list[Span]) -> Span:
     return next((span for span in true if span.kind == AGENT), true[0])
 
 
-def _wrappers(group: list[Span], parents: dict[int, Span]) -> set[int]:
-    """Model-call spans that have another model call below them."""
-    wrappers: set[int] = set()
-    if not any(above.kind == LLM for above in parents.values()):
-        return wrappers
-    for span in group:
-        if span.kind == LLM:
-            above = parents.get(id(span))
-            while above is not None and id(above) not in wrappers:
-                if above.kind == LLM:
-                    wrappers.add(id(above))
-                above = parents.get(id(above))
-    return wrappers
+def _wrappers(group: list[Span], callers: dict[int, Span | None]) -> set[int]:
+    """Model-call spans that have a model call of the group below them; `callers` are the nearest model calls above."""
+    return {id(callers[id(span)]) for span in group if span.kind == LLM and callers[id(span)] is not None}
 
 
 def _wrapped(calls: list[Span], wrappers: set[int], parents: dict[int, Span]) -> dict[int, Span]:
     """The nearest model-call span above each model call that is the only one below it."""
-    above_of: dict[int, Span] = {}
     if not wrappers:
-        return above_of
-    counts: dict[int, int] = {}
-    for call in calls:
-        above = parents.get(id(call))
-        while above is not None and id(above) not in wrappers:
-            above = parents.get(id(above))
-        if above is not None:
-            above_of[id(call)] = above
-            counts[id(above)] = counts.get(id(above), 0) + 1
-    return {key: above for key, above in above_of.items() if counts[id(above)] == 1}
+        return {}
+    above_of = _nearest_above(calls, parents, lambda span: id(span) in wrappers)
+    counts = Counter(id(above_of[id(call)]) for call in calls)
+    found = ((id(call), above_of[id(call)]) for call in calls)
+    return {key: above for key, above in found if above is not None and counts[id(above)] == 1}
 
 
 def _usage(calls: list[Span], outer: list[Span], group: list[Span], root: Span) -> Usage:

@@ -83,7 +83,8 @@ def kind_of(attributes: Attributes, name: str) -> str:
     for key in _KIND_KEYS:
         value = attributes.get(key)
         if value is not None:
-            kind = _KINDS.get(value) or _KINDS.get(str(unwrapped(value)).strip('"').upper())
+            known = _KINDS.get(value) if type(value) is str else None
+            kind = known or _KINDS.get(str(unwrapped(value)).strip('"').upper())
             if kind is not None:
                 return kind
     operation = string_of(attributes.get("gen_ai.operation.name"))

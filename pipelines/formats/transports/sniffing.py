@@ -35,13 +35,26 @@ class Sniffed:
     why: str = ""
 
 
-def sniff_file(head: bytes, uri: str, is_whole: bool = False) -> Sniffed:
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the suite says of the files beforehand."""
+
+    columns: frozenset[str] = frozenset()
+    """Names that its `input.fields` read: a line that has one of them as a column is a CSV header."""
+    is_csv: bool = False
+    """Whether it says `format: csv`: then text is CSV, whatever its header."""
+
+
+_NOTHING = Expected()
+
+
+def sniff_file(head: bytes, uri: str, is_whole: bool = False, expected: Expected = _NOTHING) -> Sniffed:
     """The transport of a file that begins with `head`.
 
     `is_whole` says that `head` is all there is. An error has the reason and a sentence that names the file and what to do.
     """
     if not head:
-        return _refused(RejectReason.NO_MESSAGES, f"{uri} is empty: it has no bytes at all")
+        return _refused(RejectReason.EMPTY_FILE, f"{uri} is empty: it has no bytes at all")
     for magic, compression in _COMPRESSIONS:
         if head.startswith(magic):
             return Sniffed(None, compression, why=f"begins with the magic bytes of {compression}")
@@ -50,18 +63,18 @@ def sniff_file(head: bytes, uri: str, is_whole: bool = False) -> Sniffed:
     if head.startswith(b"PAR1"):
         return Sniffed("parquet", why="begins with PAR1")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        inner = sniff_file(_decoded_utf16(head), uri, is_whole)
+        inner = sniff_file(_decoded_utf16(head), uri, is_whole, expected)
         return Sniffed(
             inner.transport, "none", "utf-16", inner.error, f"begins with a UTF-16 byte order mark; {inner.why}"
         )
-    return _sniff_text(head, uri, is_whole)
+    return _sniff_text(head, uri, is_whole, expected)
 
 
-def _sniff_text(head: bytes, uri: str, is_whole: bool) -> Sniffed:
+def _sniff_text(head: bytes, uri: str, is_whole: bool, expected: Expected) -> Sniffed:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n\x0b\x0c")
     if not text:
         if is_whole:
-            return _refused(RejectReason.NO_MESSAGES, f"{uri} is empty: it holds only blanks")
+            return _refused(RejectReason.EMPTY_FILE, f"{uri} is empty: it holds only blanks")
         return Sniffed("lines", why="begins with blanks")
     if text.startswith(_LFS):
         sentence = f"{uri} is a Git LFS pointer, not the data: run `git lfs pull` and read the real file"
@@ -73,9 +86,11 @@ def _sniff_text(head: bytes, uri: str, is_whole: bool) -> Sniffed:
         return _refused(
             RejectReason.CORRUPT_FILE, f"{uri} is a binary file that is neither Parquet, zip nor compressed text"
         )
+    if expected.is_csv:
+        return Sniffed("csv", why="the suite says `format: csv`")
     if text[:1] in b"[{":
         return _sniff_json(text, is_whole)
-    columns = csv_header(text)
+    columns = csv_header(text, expected.columns)
     if columns:
         return Sniffed("csv", why="its first line is a header: " + ", ".join(columns[:10]))
     return Sniffed("lines", why="neither JSON nor a known table by its first bytes: read line by line")

@@ -112,7 +112,7 @@ def test_an_empty_file(gradebeam: Command, tmp_path: Path, content: bytes) -> No
     code, out, _ = gradebeam("inspect", tmp_path / "empty.jsonl")
     assert code == 0
     assert "  format: unreadable\n" in out
-    assert "rejected at 0: no_messages" in out
+    assert "rejected at 0: empty_file" in out
 
 
 def test_nothing_there_and_no_such_format_are_exit_2(gradebeam: Command) -> None:

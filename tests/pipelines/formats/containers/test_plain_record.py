@@ -51,5 +51,5 @@ def test_other_records_are_left_to_other_formats(value: dict[str, Any], name: st
 def test_a_shape_that_cannot_be_is_a_reject() -> None:
     value = {"metrics": {}, "messages": [{"content": "who?"}]}
     (reject,) = PlainRecord().normalise([SourceRecord(value, "log.jsonl", 5, 9)]).rejects
-    assert (reject.reason, reject.source_offset) == (RejectReason.ADAPTER_ERROR, 5)
+    assert (reject.reason, reject.source_offset) == (RejectReason.UNKNOWN_FORMAT, 5)
     assert "role" in reject.detail

@@ -14,7 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.formats.container import SourceRecord
-from pipelines.formats.transports import iter_array, iter_csv, iter_documents, iter_zip, sniff_file, utf8_stream
+from pipelines.formats.transports import (
+    documents,
+    iter_array,
+    iter_csv,
+    iter_documents,
+    iter_zip,
+    sniff_file,
+    utf8_stream,
+)
 from schemas.reject import Reject, RejectReason
 
 OBJECTS = st.lists(
@@ -64,7 +72,7 @@ def test_transports_by_content(head: bytes, transport: str) -> None:
 @pytest.mark.parametrize(
     ("head", "compression"),
     [
-        (gzip.compress(b"{}"), "gzip"),
+        (gzip.compress(b"{}", mtime=0), "gzip"),
         (zstandard.compress(b"{}"), "zstd"),
         (b"BZh91AY", "bzip2"),
         (b"\xfd7zXZ\x00", "xz"),
@@ -77,8 +85,8 @@ def test_compressions_by_content(head: bytes, compression: str) -> None:
 @pytest.mark.parametrize(
     ("head", "reason", "word"),
     [
-        (b"", RejectReason.NO_MESSAGES, "empty"),
-        (b"  \n\n", RejectReason.NO_MESSAGES, "blanks"),
+        (b"", RejectReason.EMPTY_FILE, "empty"),
+        (b"  \n\n", RejectReason.EMPTY_FILE, "blanks"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", RejectReason.GIT_LFS_POINTER, "git lfs pull"),
         (b"<!DOCTYPE html><html></html>", RejectReason.HTML_PAGE, "error answer"),
         (b'<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', RejectReason.HTML_PAGE, "error answer"),
@@ -132,6 +140,45 @@ def test_after_a_document_that_never_ends_the_next_ones_are_read() -> None:
     assert values(parts) == [RejectReason.INVALID_JSON, {"b": 2}, {"c": 3}]
 
 
+@pytest.mark.parametrize(
+    "cut",
+    [
+        b'{\n "a": "b',
+        b'{\n "a": "b\n',
+        b'{\n "a": [{"c": 1',
+        b'{\n "a": 1,',
+        b'{\n "a": 1,\n "b',
+        b'{"a": {\n "b": "c"',
+    ],
+)
+def test_only_the_document_that_was_cut_is_lost(cut: bytes) -> None:
+    """However many are cut, and whatever follows: nothing is read to the end of the file for them."""
+    text = (cut + b'\n{\n "b": ["x", {"y": "z\\"{"}]\n}\n') * 40
+    parts = list(iter_documents(io.BytesIO(text), "u"))
+    assert values(parts) == [RejectReason.INVALID_JSON, {"b": ["x", {"y": 'z"{'}]}] * 40
+
+
+@settings(deadline=None)
+@given(OBJECTS, st.integers(1, 60), st.sampled_from([None, 0, 1]))
+def test_documents_come_back_whatever_the_pieces(
+    objects: list[dict[str, object]], step: int, indent: int | None
+) -> None:
+    text = "\n".join(json.dumps([item, item], indent=indent) for item in objects).encode()
+
+    class Pieces(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            return super().read(step)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(documents, "_STEP", max(step // 2, 1))
+        assert values(iter_documents(Pieces(text), "u")) == [[item, item] for item in objects]
+
+
+def test_a_raw_line_end_in_a_string_is_repaired_also_before_a_brace() -> None:
+    text = b'{\n "a": "code:\n{ }\n{"\n}\n{\n "b": 2\n}'
+    assert values(iter_documents(io.BytesIO(text), "u")) == [{"a": "code:\n{ }\n{"}, {"b": 2}]
+
+
 def test_values_larger_than_a_piece_are_read() -> None:
     big = {"a": 'x\\"' * 700_000}
     assert values(iter_documents(io.BytesIO(json.dumps([big]).encode() + b"\n" + json.dumps(big).encode()), "u")) == [
@@ -150,6 +197,35 @@ def test_csv_rows() -> None:
         RejectReason.INVALID_JSON,
     ]
     assert [offset_of(part) for part in parts] == [0, 1, 2, 3]
+
+
+def test_a_quote_that_never_ends_takes_only_its_own_line() -> None:
+    """The standard library's reader takes the rest of the file for one cell, without a word."""
+    data = b'id,output\n1,a\n2,"b\n3,c\n4,d\n'
+    parts = list(iter_csv(io.BytesIO(data), "u"))
+    assert values(parts) == [
+        {"id": "1", "output": "a"}, RejectReason.TRUNCATED_TAIL, {"id": "3", "output": "c"}, {"id": "4", "output": "d"},
+    ]  # fmt: skip
+    assert [offset_of(part) for part in parts] == [0, 1, 2, 3]
+
+
+def test_a_quote_that_never_ends_in_the_last_line() -> None:
+    for end in (b"", b"\n"):
+        assert values(iter_csv(io.BytesIO(b'id,output\n1,a\n2,"b' + end), "u")) == [
+            {"id": "1", "output": "a"}, RejectReason.TRUNCATED_TAIL,
+        ]  # fmt: skip
+    assert values(iter_csv(io.BytesIO(b'id,output\n1,a\n2,"b"'), "u")) == [
+        {"id": "1", "output": "a"}, {"id": "2", "output": "b"},
+    ]  # fmt: skip
+
+
+def test_no_line_of_many_broken_rows_goes_uncounted() -> None:
+    data = b"id,output\n" + b'1,"a\n' * 31
+    parts = list(iter_csv(io.BytesIO(data), "u"))
+    whole = [part for part in parts if isinstance(part, SourceRecord)]
+    lost = sum(part.bytes for part in parts if isinstance(part, Reject))
+    held = sum(len(str(part.value["output"]).split("\n")) for part in whole)
+    assert held + lost // 5 == 31
 
 
 def zip_of(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> io.BytesIO:
