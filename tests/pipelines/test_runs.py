@@ -61,7 +61,7 @@ def test_a_plain_run_counts_everything(in_process: Path) -> None:
     manifest = only_manifest(in_process)
     assert (manifest.trajectories, manifest.duplicates, manifest.rejects) == (1000, 3, 2)
     assert manifest.records == 1005
-    assert manifest.rejects_by_reason == {"invalid_json": 1, "no_messages": 1}
+    assert manifest.rejects_by_reason == {"invalid_json": 1, "empty_file": 1}
     verdicts = statuses(in_process)
     assert len(verdicts) == 5000
     assert [verdicts[("t-0", grader["name"])] for grader in GRADERS] == ["fail", "pass", "pass", "pass", "pass"]
