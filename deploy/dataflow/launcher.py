@@ -12,7 +12,7 @@ from pipelines.cli.main import main
 
 #: Template parameter → option of `gradebeam run`. `suite` is the command's argument.
 OPTIONS = {"input": "--input", "output": "--output", "run_id": "--run-id"}
-SWITCHES = {"refresh_judges": "--refresh-judges"}
+SWITCHES = {"refresh_judges": "--refresh-judges", "again": "--again"}
 SEPARATOR = ";"
 
 

@@ -27,6 +27,7 @@ _SAMPLES = {
     "output": ("s3://b/graded", "graded"),
     "run_id": ("r_2026-11-30", "1st"),
     "refresh_judges": ("true", "yes"),
+    "again": ("true", "1"),
     "sdk_container_image": ("europe-docker.pkg.dev/p/r/gradebeam:0.1.0", "an image"),
 }
 
