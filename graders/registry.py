@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType, ModuleType
+from types import GenericAlias, MappingProxyType, ModuleType
 from typing import Any
 
 from graders.errors import ConfigError, Problem, nearest
@@ -117,6 +117,7 @@ def _classes_in(module: ModuleType) -> Iterable[type[Grader[Any]]]:
     for value in vars(module).values():
         if (
             inspect.isclass(value)
+            and not isinstance(value, GenericAlias)  # `type[X]` passes for a class in Python 3.10
             and issubclass(value, Grader)
             and value.__module__ == module.__name__
             and not inspect.isabstract(value)

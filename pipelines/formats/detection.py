@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import GenericAlias
 from typing import Any
 
 from graders.errors import ConfigError, Problem, nearest
@@ -38,6 +39,8 @@ def container_classes() -> Mapping[str, type[Container]]:
     for module in pkgutil.iter_modules(containers.__path__):
         loaded = importlib.import_module(f"{containers.__name__}.{module.name}")
         for _, item in inspect.getmembers(loaded, inspect.isclass):
+            if isinstance(item, GenericAlias):  # `dict[str, Any]` passes for a class in Python 3.10
+                continue
             if issubclass(item, Container) and not inspect.isabstract(item) and "name" in vars(item):
                 if item.__module__ != loaded.__name__:
                     continue
