@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +17,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graders.configured import ConfiguredGrader
-from graders.grade_batch import STATUSES, GradeBatch
+from graders.grade_batch import FAIL, PASS, STATUSES, GradeBatch
 from graders.trajectory_batch import TrajectoryBatch
 from schemas.score import SCHEMA_VERSION
 from schemas.tables import SCORES, TRAJECTORY_COLUMNS
 
-Indices = npt.NDArray[np.int32]
+_Number = TypeVar("_Number", bound=np.generic)
 
 _STATUS_WORDS = pa.array([status.value for status in STATUSES])
-_PASSED_BY_CODE = pa.array([True, False, None, None, None])
 _DEFAULTS = {"attempts": 1, "cached": False}
-#: Columns with few distinct values a block: worth a dictionary of their own.
-_FEW_VALUES = frozenset({"source_uri", "group_id"})
+_NUMBER_TYPES: dict[pa.DataType, type[np.generic]] = {
+    pa.float64(): np.float64,
+    pa.int64(): np.int64,
+    pa.int32(): np.int32,
+}
 _ROUNDING = 2**17
 
 
@@ -43,22 +46,22 @@ def score_table(
     order = _Order(len(batch), parts)
     columns: dict[str, pa.Array] = {
         "schema_version": _constant(SCHEMA_VERSION, order.length, pa.int32()),
-        "run_id": _repeated(pa.array([run_id]), np.zeros(order.length, np.int32)),
+        "run_id": _same_text(run_id, order.length),
         "graded_at": _constant(graded_at, order.length, SCORES.field("graded_at").type),
     }
     for name in TRAJECTORY_COLUMNS:
         values = event_dates(batch) if name == "event_date" else batch.column(name)
-        columns[name] = _repeated(values, order.trajectory, few=name in _FEW_VALUES)
+        columns[name] = _by_trajectory(values, order, distinct=name == "trajectory_uid")
     for name, words in (
         ("grader_name", [grader.name for grader in graders]),
         ("grader_type", [grader.type for grader in graders]),
         ("grader_hash", [grader.grader_hash for grader in graders]),
     ):
-        columns[name] = _repeated(pa.array(words, pa.string()), order.grader, few=True)
-    codes = order.interleave_numpy([part.status for part in parts]).astype(np.int32)
-    columns["status"] = pa.DictionaryArray.from_arrays(pa.array(codes), _STATUS_WORDS)
-    columns["passed"] = _PASSED_BY_CODE.take(pa.array(codes))
-    columns["score"] = order.interleave([part.score for part in parts], pa.float64())
+        columns[name] = _by_grader(words, order)
+    codes = order.interleave([part.status for part in parts], np.int8)
+    columns["status"] = _dictionary(pa.array(codes), _STATUS_WORDS)
+    undecided = codes > FAIL
+    columns["passed"] = pa.array(codes == PASS, mask=undecided if undecided.any() else None)
     for field in SCORES:
         if field.name not in columns:
             columns[field.name] = _outcome_column(field, parts, order)
@@ -75,60 +78,92 @@ class _Order:
 
     def __init__(self, trajectories: int, parts: Sequence[GradeBatch]) -> None:
         self.full = all(part.rows is None for part in parts)
+        self.trajectories = trajectories
         self.parts = len(parts)
-        if self.full:
-            self.length = trajectories * self.parts
-            self.trajectory = np.repeat(np.arange(trajectories, dtype=np.int32), self.parts)
-            self.grader = np.tile(np.arange(self.parts, dtype=np.int32), trajectories)
-            positions = np.arange(self.length, dtype=np.int32).reshape(self.parts, trajectories)
-            self.take: Indices = np.ascontiguousarray(positions.T).ravel() if self.parts else positions.ravel()
-        else:
+        self.length = trajectories * self.parts if self.full else sum(map(len, parts))
+        if not self.full:
             rows = [np.arange(trajectories, dtype=np.int64) if part.rows is None else part.rows for part in parts]
-            trajectory = np.concatenate(rows).astype(np.int32)
-            grader = np.repeat(np.arange(self.parts, dtype=np.int32), [len(each) for each in rows])
-            self.take = np.argsort(trajectory, kind="stable").astype(np.int32)
-            self.length = len(trajectory)
+            trajectory = np.concatenate(rows)
+            grader = np.repeat(np.arange(self.parts), [len(each) for each in rows])
+            self.take = np.argsort(trajectory, kind="stable")
             self.trajectory = trajectory[self.take]
             self.grader = grader[self.take]
 
-    def interleave_numpy(self, arrays: Sequence[npt.NDArray[np.int8]]) -> npt.NDArray[np.int8]:
-        if self.full and arrays:
-            return np.ascontiguousarray(np.stack(arrays, axis=1)).ravel()
-        return np.concatenate([*arrays, np.zeros(0, np.int8)])[self.take]
+    def by_trajectory(self, values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+        """Values of the trajectories, at each of their rows."""
+        return np.repeat(values, self.parts) if self.full else values[self.trajectory]
 
-    def interleave(self, arrays: Sequence[pa.Array], arrow_type: pa.DataType) -> pa.Array:
-        if not arrays:
-            return pa.nulls(0, arrow_type)
-        return pa.concat_arrays(arrays).take(pa.array(self.take))
+    def by_grader(self, values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+        """Values of the graders, at each of their rows."""
+        return np.tile(values, self.trajectories) if self.full else values[self.grader]
+
+    def interleave(self, arrays: Sequence[npt.NDArray[Any]], dtype: type[_Number]) -> npt.NDArray[_Number]:
+        """Values of each grader's outcomes, at their rows."""
+        if not self.full:
+            return np.concatenate([*arrays, np.zeros(0, dtype)], dtype=dtype)[self.take]
+        together = np.empty((self.trajectories, self.parts), dtype)
+        for number, array in enumerate(arrays):
+            together[:, number] = array
+        return together.ravel()
+
+    def interleave_arrow(self, arrays: Sequence[pa.Array]) -> pa.Array:
+        """The same of columns that NumPy has no type for."""
+        place = np.arange(self.length, dtype=np.int64)
+        take = place.reshape(self.parts, self.trajectories).T.ravel() if self.full else self.take
+        return pa.concat_arrays(arrays).take(pa.array(take))
 
 
 def _outcome_column(field: pa.Field, parts: Sequence[GradeBatch], order: _Order) -> pa.Array:
     default = _DEFAULTS.get(field.name)
-    if not any(field.name in part.columns for part in parts):
+    given = [part.score if field.name == "score" else part.columns.get(field.name) for part in parts]
+    if all(column is None for column in given):
         return _constant(default, order.length, field.type)
-    arrays = [_or_default(part, field, default) for part in parts]
     if pa.types.is_string(field.type):
-        return _interleaved_words(arrays, order)
-    return order.interleave([array.cast(field.type) for array in arrays], field.type)
+        return _interleaved_words(given, parts, order)
+    arrays = [
+        _constant(default, len(part), field.type) if column is None else column
+        for part, column in zip(parts, given, strict=True)
+    ]
+    if pa.types.is_floating(field.type) or pa.types.is_integer(field.type):
+        numbers = order.interleave([_filled(array) for array in arrays], _NUMBER_TYPES[field.type])
+        return pa.array(numbers, field.type, mask=_nulls_among(arrays, order))
+    return order.interleave_arrow([array.cast(field.type) for array in arrays])
 
 
-def _interleaved_words(arrays: Sequence[pa.Array], order: _Order) -> pa.Array:
+def _interleaved_words(given: Sequence[pa.Array | None], parts: Sequence[GradeBatch], order: _Order) -> pa.Array:
     """Strings of all graders as one dictionary array: few distinct explanations are never copied a row at a time."""
     words: list[pa.Array] = []
+    codes: list[npt.NDArray[Any]] = []
     indices: list[pa.Array] = []
     base = 0
-    for array in arrays:
-        encoded = array if isinstance(array, pa.DictionaryArray) else array.dictionary_encode()
+    for column, part in zip(given, parts, strict=True):
+        if column is None:
+            indices.append(_nulls(len(part), pa.int32()))
+            codes.append(np.zeros(len(part), np.int32))
+            continue
+        encoded = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
         words.append(encoded.dictionary.cast(pa.string()))
-        indices.append(pc.add(encoded.indices.cast(pa.int32()), base))
+        indices.append(encoded.indices)
+        codes.append(_filled(encoded.indices) + np.int32(base))
         base += len(encoded.dictionary)
-    return pa.DictionaryArray.from_arrays(order.interleave(indices, pa.int32()), pa.concat_arrays(words))
+    distinct = pa.concat_arrays(words).dictionary_encode()
+    numbers = distinct.indices.to_numpy()
+    if not len(numbers):
+        return _nulls(order.length, pa.string())
+    dtype = np.int8 if len(distinct.dictionary) <= 128 else np.int32
+    together = order.interleave([numbers.astype(dtype)[each] for each in codes], dtype)
+    return _dictionary(pa.array(together, mask=_nulls_among(indices, order)), distinct.dictionary)
 
 
-def _or_default(part: GradeBatch, field: pa.Field, default: object) -> pa.Array:
-    if field.name in part.columns or default is None:
-        return part.column(field.name)
-    return _constant(default, len(part), field.type)
+def _filled(array: pa.Array) -> npt.NDArray[Any]:
+    """Numbers, zero for null."""
+    return np.asarray((array if array.null_count == 0 else array.fill_null(0)).to_numpy())
+
+
+def _nulls_among(arrays: Sequence[pa.Array], order: _Order) -> npt.NDArray[np.bool_] | None:
+    if all(array.null_count == 0 for array in arrays):
+        return None
+    return order.interleave([_is_null(array) for array in arrays], np.bool_)
 
 
 def _constant(value: object, length: int, arrow_type: pa.DataType) -> pa.Array:
@@ -153,17 +188,36 @@ def _rounded(length: int) -> int:
     return -(-length // _ROUNDING) * _ROUNDING
 
 
-def _repeated(values: pa.Array, indices: Indices, few: bool = False) -> pa.Array:
+def _same_text(text: str, length: int) -> pa.DictionaryArray:
+    return _dictionary(_constants(0, pa.int8(), _rounded(length)).slice(0, length), pa.array([text]))
+
+
+def _by_grader(words: Sequence[str], order: _Order) -> pa.DictionaryArray:
+    encoded = pa.array(words, pa.string()).dictionary_encode()
+    dtype = np.int8 if len(words) <= 128 else np.int32
+    codes = order.by_grader(encoded.indices.to_numpy().astype(dtype))
+    return _dictionary(pa.array(codes), encoded.dictionary)
+
+
+def _by_trajectory(values: pa.Array, order: _Order, distinct: bool) -> pa.Array:
     if values.null_count == len(values):
-        return _nulls(len(indices), values.type)
-    if few:
-        encoded = values.dictionary_encode()
-        return pa.DictionaryArray.from_arrays(encoded.indices.take(pa.array(indices)), encoded.dictionary)
-    if not pa.types.is_string(values.type):
-        return values.take(pa.array(indices))
-    if values.null_count == 0:
-        return pa.DictionaryArray.from_arrays(pa.array(indices), values)
-    # Parquet takes no nulls inside a dictionary, only among the indices.
-    valid = values.is_valid().to_numpy(zero_copy_only=False)
-    renumbered = (np.cumsum(valid) - 1).astype(np.int32)
-    return pa.DictionaryArray.from_arrays(pa.array(renumbered[indices], mask=~valid[indices]), values.drop_null())
+        return _nulls(order.length, values.type)
+    if distinct:
+        codes = order.by_trajectory(np.arange(len(values), dtype=np.int32))
+        return _dictionary(pa.array(codes), values)
+    encoded = values.dictionary_encode()
+    if len(encoded.dictionary) == 1 and values.null_count == 0:
+        zeros = _constants(0, pa.int8(), _rounded(order.length)).slice(0, order.length)
+        return _dictionary(zeros, encoded.dictionary)
+    mask = order.by_trajectory(_is_null(encoded.indices)) if values.null_count else None
+    codes = order.by_trajectory(_filled(encoded.indices))
+    return _dictionary(pa.array(codes, mask=mask), encoded.dictionary)
+
+
+def _is_null(array: pa.Array) -> npt.NDArray[np.bool_]:
+    return np.asarray(array.is_null().to_numpy(zero_copy_only=False))
+
+
+def _dictionary(codes: pa.Array, words: pa.Array) -> pa.DictionaryArray:
+    """Codes made here are known to be places in the words: they are not looked through again."""
+    return pa.DictionaryArray.from_arrays(codes, words, safe=False)

@@ -37,22 +37,27 @@ _FROM_BATCH = (
     "issues",
     "metadata",
 )
+#: Of these a block has few distinct ones, as words of a dictionary.
+_FEW_VALUES = ("source_uri", "source_format", "event_time", "model", "agent", "outcome", "bytes")
 
 
 def trajectory_table(batch: TrajectoryBatch, rejects: Sequence[Reject], run_id: str) -> pa.Table:
-    """Trajectories in order (`parse_status` ok), then rejects (`rejected`)."""
+    """Trajectories in order (`parse_status` ok), then rejects (`rejected`); columns of `TRAJECTORIES`, some possibly as dictionaries."""
     count = len(batch)
     columns: dict[str, pa.Array] = {name: batch.column(name) for name in _FROM_BATCH}
+    for name in _FEW_VALUES:
+        if columns[name].null_count < count:
+            columns[name] = columns[name].dictionary_encode()
     columns["event_date"] = event_dates(batch)
-    columns["parse_status"] = pa.repeat("ok", count)
+    columns["parse_status"] = _same_text("ok", count)
     columns["message_count"] = _lengths(batch.column("messages"))
     columns["tool_call_count"] = _lengths(batch.column("tool_calls"))
     columns["tool_error_count"] = _tool_errors(batch.column("tool_results"))
     columns["turn_count"] = pc.coalesce(batch.column("turn_count"), _user_messages(batch))
     columns["schema_version"] = pa.repeat(pa.scalar(SCHEMA_VERSION, pa.int32()), count)
-    columns["run_id"] = pa.repeat(run_id, count)
-    graded = pa.table([columns[field.name].cast(field.type) for field in TRAJECTORIES], schema=TRAJECTORIES)
-    return pa.concat_tables([graded, _rejected_rows(rejects, run_id)]) if rejects else graded
+    columns["run_id"] = _same_text(run_id, count)
+    graded = pa.table([columns[name] for name in TRAJECTORIES.names], names=TRAJECTORIES.names)
+    return pa.concat_tables([graded.cast(TRAJECTORIES), _rejected_rows(rejects, run_id)]) if rejects else graded
 
 
 def reject_table(rejects: Sequence[Reject], run_id: str) -> pa.Table:
@@ -114,3 +119,7 @@ def _user_messages(batch: TrajectoryBatch) -> pa.Int32Array:
 
 def _tool_errors(tool_results: pa.ListArray) -> pa.Int32Array:
     return _count_in_lists(tool_results, tool_results.flatten().field("is_error"))
+
+
+def _same_text(text: str, count: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), pa.array([text]), safe=False)

@@ -1,4 +1,4 @@
-"""Files with columns that were not written row by row: every reader takes them for what the plain writer writes."""
+"""Files of column chunks made from whole arrays: every reader takes them for what the plain writer writes."""
 
 import io
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.writing import parquet
-from pipelines.writing.constant_columns import constant_columns
+from pipelines.writing.column_chunks import column_chunks
 from pipelines.writing.parquet import parquet_bytes
 from pipelines.writing.thrift_compact import decoded, encoded
 from schemas.tables import REJECTS, SCORES, TRAJECTORIES
@@ -164,15 +165,125 @@ def test_statistics_are_those_of_the_plain_writer() -> None:
         assert compared == (3 if each is table else 2)
 
 
-@given(st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1, max_size=4), st.integers(1, 5))
-def test_a_column_is_constant_where_all_its_rows_are_equal(values: list[int], repeats: int) -> None:
-    rows = [value for value in values for _ in range(repeats)]
-    table = pa.table({"n": pa.array(rows, pa.int32()), "m": pa.array(rows, pa.int64())})
-    assert set(constant_columns(table)) == ({"n", "m"} if len(set(rows)) == 1 else set())
+FLOATS = st.one_of(st.sampled_from([0.0, -0.0, 0.5, 1.0, float("inf")]), st.floats(allow_nan=False))
 
 
-def test_texts_beside_nulls_or_of_two_words_are_not_constant() -> None:
-    one = pa.array(["x", "x"]).dictionary_encode()
-    two = pa.array(["x", "y"]).dictionary_encode()
-    some = pa.array(["x", None]).dictionary_encode()
-    assert list(constant_columns(pa.table({"one": one, "two": two, "some": some}))) == ["one"]
+@st.composite
+def varying_columns(draw: st.DrawFn, rows: int) -> pa.Array:
+    """A column as the tables' makers give it: words and indices of any width, with nulls among the rows; truths; numbers; texts."""
+    mask = draw(st.none() | st.lists(st.booleans(), min_size=rows, max_size=rows).map(np.array))
+    kind = draw(
+        st.sampled_from(["words", "numbers", "times", "floats", "few floats", "truths", "texts", "runs", "dates"])
+    )
+    if kind in ("words", "numbers", "times", "runs"):
+        size = draw(st.sampled_from([1, 2, 3, 5, 17, 257, 70_000]))
+        words = pa.array(range(size)).cast(pa.string()) if kind in ("words", "runs") else pa.array(range(size))
+        if draw(st.booleans()) and kind in ("words", "runs"):
+            words = pa.array([f"{number:08d}" for number in range(size)])
+        codes = np.random.default_rng(draw(st.integers(0, 2**32))).integers(0, size, rows)
+        if kind == "runs":
+            codes = np.repeat(codes, draw(st.sampled_from([1, 2, 63, 64, 200])))[:rows]
+        dtype = next(each for each in (np.int8, np.int16, np.int32) if size - 1 <= np.iinfo(each).max)
+        words = words.cast(TRAJECTORIES.field("event_time").type) if kind == "times" else words
+        return pa.DictionaryArray.from_arrays(pa.array(codes.astype(dtype), mask=mask), words)
+    each: st.SearchStrategy[Any] = {
+        "floats": FLOATS,
+        "few floats": st.sampled_from([0.0, 0.5, -0.0]),
+        "truths": st.booleans(),
+        "dates": st.dates(),
+        "texts": st.text(max_size=5),
+    }[kind]
+    values = draw(
+        st.lists(
+            each,
+            min_size=min(rows, 70),
+            max_size=min(rows, 70),
+            unique=draw(st.booleans()) and kind in ("floats", "texts"),
+        )
+    )
+    full = (values * rows)[:rows]
+    types = {"floats": pa.float64(), "few floats": pa.float64(), "truths": pa.bool_(), "dates": pa.date32()}
+    return pa.array(full, types.get(kind, pa.string()), mask=mask)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_varying_columns_read_as_the_plain_writer_writes_them(data: st.DataObject) -> None:
+    rows = data.draw(st.sampled_from([1, 7, 8, 64, 129, 600]))
+    columns = data.draw(st.lists(varying_columns(rows), min_size=1, max_size=4))
+    names = ["score", "status", "event_time", "other"][: len(columns)]
+    table = pa.table(columns, names=names).slice(data.draw(st.integers(0, rows - 1)))
+    with pytest.MonkeyPatch.context() as monkey:
+        monkey.setattr(parquet, "ROW_GROUP_ROWS", data.draw(st.sampled_from([1_000_000, 97])))
+        decoded_table = table.cast(pa.schema([(each.name, parquet._plain_type(each.type)) for each in table.schema]))
+        ours, plain = bytes(parquet_bytes(table)), bytes(parquet._written(decoded_table))
+    expected, read = pq.read_table(io.BytesIO(plain)), pq.read_table(io.BytesIO(ours))
+    read.validate(full=True)
+    assert read.equals(expected)
+    assert read.schema.equals(expected.schema)
+    assert polars.read_parquet(io.BytesIO(ours)).equals(polars.read_parquet(io.BytesIO(plain)), null_equal=True)
+    mine, theirs = pq.ParquetFile(io.BytesIO(ours)).metadata, pq.ParquetFile(io.BytesIO(plain)).metadata
+    for group in range(theirs.num_row_groups):
+        for number in range(theirs.num_columns):
+            own, other = (each.row_group(group).column(number).statistics for each in (mine, theirs))
+            if other is None or own is None:
+                assert own is other
+                continue
+            assert own.null_count == other.null_count
+            assert (own.has_min_max, other.has_min_max and (own.min, own.max)) == (
+                other.has_min_max,
+                other.has_min_max and (other.min, other.max),
+            )
+
+
+def test_duckdb_reads_columns_of_every_kind(tmp_path: Path) -> None:
+    rows = 5000
+    place = np.arange(rows)
+    some = place % 7 == 0
+    columns = {
+        "words": pa.array(place % 300).cast(pa.string()).dictionary_encode(),
+        "runs": pa.array(place // 10).cast(pa.string()).dictionary_encode(),
+        "third": pa.DictionaryArray.from_arrays(pa.array(place % 3, pa.int8(), mask=some), pa.array(["a", "b", "c"])),
+        "numbers": pa.array(place // 9 * 10).dictionary_encode(),
+        "truths": pa.array(place % 3 == 0, mask=some),
+        "score": pa.array(place % 4 / 4, mask=some),
+        "distinct": pa.array(place * 3),
+        "texts": pa.array([f"text {number}" for number in range(rows)], mask=some),
+        "issues": pa.array([[]] * rows, pa.list_(pa.string())),
+        "metadata": pa.array([[]] * rows, pa.map_(pa.string(), pa.string())),
+    }
+    table = pa.table(columns)
+    assert set(column_chunks(table, {"issues", "metadata"}, (), "zstd")) == set(columns)
+    for name, data in (("ours", parquet_bytes(table)), ("plain", parquet._written(table))):
+        (tmp_path / f"{name}.parquet").write_bytes(data)
+    ours, plain = (f"read_parquet('{tmp_path}/{name}.parquet')" for name in ("ours", "plain"))
+    connection = duckdb.connect()
+    assert connection.execute(f"DESCRIBE SELECT * FROM {ours}").fetchall() == (
+        connection.execute(f"DESCRIBE SELECT * FROM {plain}").fetchall()
+    )
+    assert (
+        connection.execute(f"SELECT * FROM {ours}").fetchall()
+        == connection.execute(f"SELECT * FROM {plain}").fetchall()
+    )
+    asked = "SELECT words, count(*) FROM {} WHERE third = 'b' AND score > 0.3 GROUP BY words ORDER BY words"
+    assert connection.execute(asked.format(ours)).fetchall() == connection.execute(asked.format(plain)).fetchall()
+
+
+def test_lists_that_hold_something_are_left_to_the_writer() -> None:
+    table = pa.table(
+        {"a": pa.array([[], ["x"]], pa.list_(pa.string())), "b": pa.array([[], None], pa.list_(pa.string()))}
+    )
+    assert column_chunks(table, {"a", "b"}, (), "zstd") == {}
+
+
+def test_texts_that_repeat_and_large_dictionaries_are_left_to_the_writer() -> None:
+    large = pa.array([f"{number:01000d}" for number in range(9000)])
+    table = pa.table(
+        {
+            "repeated": pa.array(["x", "y"] * 4500),
+            "large": pa.DictionaryArray.from_arrays(pa.array(range(9000)), large),
+            "varying": pa.array(np.arange(9000) % 20 * 1.5),
+        }
+    )
+    assert column_chunks(table, (), (), "zstd") == {}
+    assert pq.read_table(pa.BufferReader(parquet_bytes(table)))["large"].combine_chunks().equals(large)
