@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
 from graders.evidence import FAIL_MARK, PASS_MARK
-from graders.grade_batch import PASS, GradeBatch
+from graders.grade_batch import GradeBatch
 from graders.grader import Grader
-from graders.outcome_columns import Outcomes
+from graders.outcome_columns import Outcomes, coded
 from graders.taxonomy import Taxonomy
 from graders.text_config import OutputConfig
 from graders.text_scope import NO_OUTPUT, missing_output
@@ -53,31 +53,38 @@ class Length(Grader[LengthConfig]):
         outcomes = Outcomes.of(len(batch))
         output = batch.column("output")
         lengths = self._lengths(output)
-        low = self.config.min if self.config.min is not None else 0
-        high = self.config.max if self.config.max is not None else np.iinfo(np.int64).max
-        outcomes.decide(slice(None), (lengths >= low) & (lengths <= high))
+        outcomes.decide(slice(None), self._within(lengths))
         missing = output.is_null().to_numpy(zero_copy_only=False) if output.null_count else None
         if missing is not None:
             missing_output(outcomes, missing, self.config.on_missing_output)
-        return outcomes.finished(self._columns(outcomes, lengths, missing))
+        return outcomes.finished(self._columns(lengths, missing))
 
     def _lengths(self, output: pa.StringArray) -> Any:
         if self.config.unit == "words":
             return word_counts(output)
         return pc.fill_null(pc.utf8_length(output), 0).to_numpy(zero_copy_only=False).astype(np.int64)
 
-    def _columns(self, outcomes: Outcomes, lengths: Any, missing: Any) -> dict[str, pa.Array]:
-        passed = pa.array(outcomes.status == PASS)
-        marks = pc.if_else(passed, PASS_MARK, FAIL_MARK)
-        numbers = pc.cast(pa.array(lengths), pa.string())
+    def _columns(self, lengths: Any, missing: Any) -> dict[str, pa.Array]:
+        """What is said of outputs of one length is the same, and made once."""
+        found, places = np.unique(lengths, return_inverse=True)
+        marks = pc.if_else(pa.array(self._within(found)), PASS_MARK, FAIL_MARK)
+        numbers = pc.cast(pa.array(found), pa.string())
         said = pc.binary_join_element_wise(marks, numbers, f"{self.config.unit}{self._bounds()}", " ")
         details = pc.binary_join_element_wise(f'{{"{self.config.unit}":', numbers, "}", "")
-        if missing is None:
-            return {"explanation": said, "details_json": details}
-        gone = pa.array(missing)
-        nothing = pa.scalar(None, pa.string())
-        without = pa.scalar(f"{FAIL_MARK} {NO_OUTPUT}") if self.config.on_missing_output == "fail" else nothing
-        return {"explanation": pc.if_else(gone, without, said), "details_json": pc.if_else(gone, nothing, details)}
+        measured = places if missing is None else np.where(missing, -1, places)
+        explained = measured
+        if missing is not None and self.config.on_missing_output == "fail":
+            explained = np.where(missing, len(said), places)
+            said = pa.concat_arrays([said, pa.array([f"{FAIL_MARK} {NO_OUTPUT}"])])
+        return {
+            "explanation": coded(explained, said.to_pylist()),
+            "details_json": coded(measured, details.to_pylist()),
+        }
+
+    def _within(self, lengths: Any) -> Any:
+        low = self.config.min if self.config.min is not None else 0
+        high = self.config.max if self.config.max is not None else np.iinfo(np.int64).max
+        return (lengths >= low) & (lengths <= high)
 
     def _bounds(self) -> str:
         low, high = self.config.min, self.config.max

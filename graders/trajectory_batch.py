@@ -40,6 +40,18 @@ class MessageTexts:
         return MessageTexts(self.texts.take(pa.array(indices)), self.rows[indices], self.message_indices[indices])
 
 
+@dataclass(frozen=True, slots=True)
+class MessagePlaces:
+    """Some messages of a batch."""
+
+    mask: pa.BooleanArray
+    """Which of the messages, flattened."""
+    rows: Rows
+    """The row of the batch that each belongs to; ascending."""
+    message_indices: Rows
+    """Its index in that row's `messages`."""
+
+
 class TrajectoryBatch:
     """A block of trajectories.
 
@@ -99,16 +111,20 @@ class TrajectoryBatch:
 
     def texts_of_role(self, role: str) -> MessageTexts:
         """Texts of one role's own messages, without flagged ones (injected, demonstrations…) and ones without text."""
+        places = self.places_of_role(role)
+        flat = self.column("messages").flatten()
+        texts = flat.field("text").filter(places.mask) if len(flat) else pa.array([], pa.string())
+        return MessageTexts(texts, places.rows, places.message_indices)
+
+    def places_of_role(self, role: str) -> MessagePlaces:
+        """Where the texts of `texts_of_role` stand."""
         messages = self.column("messages")
         flat = messages.flatten()
         lengths = pc.fill_null(pc.list_value_length(messages), 0).to_numpy(zero_copy_only=False).astype(np.int64)
         rows = np.repeat(np.arange(len(self), dtype=np.int64), lengths)
         starts = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.zeros(0, np.int64)
         indices = np.arange(len(rows), dtype=np.int64) - np.repeat(starts, lengths)
-        if len(flat) == 0:
-            return MessageTexts(pa.array([], pa.string()), rows, indices)
-        texts = flat.field("text")
-        wanted = pc.and_(pc.fill_null(pc.equal(flat.field("role"), role), False), pc.is_valid(texts))
+        wanted = pc.and_(pc.fill_null(pc.equal(flat.field("role"), role), False), pc.is_valid(flat.field("text")))
         flags = flat.field("flags")
         if len(flags.flatten()):
             own = np.ones(len(flat), dtype=bool)
@@ -117,4 +133,4 @@ class TrajectoryBatch:
             own[flagged_message] = False
             wanted = pc.and_(wanted, pa.array(own))
         keep = wanted.to_numpy(zero_copy_only=False)
-        return MessageTexts(texts.filter(wanted), rows[keep], indices[keep])
+        return MessagePlaces(wanted, rows[keep], indices[keep])

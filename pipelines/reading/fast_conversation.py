@@ -33,6 +33,9 @@ LOG_MESSAGES = pa.list_(
 )
 _ROLE_NAMES = pa.array(list(ROLES))
 _OUR_ROLES = pa.array(list(ROLES.values()))
+_KINDS = tuple(dict.fromkeys(ROLES.values()))
+_KIND_OF_ROLE = np.array([_KINDS.index(ours) for ours in ROLES.values()], np.int8)
+_KEEPS_NAME = np.array([theirs == ours for theirs, ours in ROLES.items()])
 #: A text whose first byte lies between these is not blank.
 _SPACE, _BEYOND_ASCII = 0x20, 0x80
 #: Text that may be all white space; Python's own test decides.
@@ -64,17 +67,20 @@ class FastConversations:
         role_codes = pc.index_in(flat.field("role"), _ROLE_NAMES)
         if role_codes.null_count:
             return None
-        roles = _OUR_ROLES.take(role_codes)
+        codes = role_codes.to_numpy()
+        roles = flat.field("role") if _KEEPS_NAME[codes].all() else _OUR_ROLES.take(role_codes)
+        kinds = _KIND_OF_ROLE[codes]
         calls = flat.field("tool_calls")
         calling = pc.fill_null(pc.greater(pc.list_value_length(calls), 0), False)
-        is_tool = pc.equal(roles, "tool")
-        if not _tools_are_plain(flat, is_tool) or not _calls_are_plain(calls, calling, roles):
+        is_tool = pa.array(kinds == _KINDS.index("tool"))
+        if not _tools_are_plain(flat, is_tool) or not _calls_are_plain(calls, calling, kinds):
             return None
         content = flat.field("content")
-        texts = pc.if_else(pc.and_(calling, pc.fill_null(pc.equal(content, ""), False)), _NO_TEXT, content)
+        texts = _nulled(content, pc.and_(calling, pc.fill_null(pc.equal(content, ""), False)))
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
         rows = np.repeat(np.arange(len(log_messages)), lengths)
-        call_ids = pc.if_else(is_tool, flat.field("tool_call_id"), _NO_TEXT)
+        call_ids = flat.field("tool_call_id")
+        call_ids = _nulled(call_ids, pc.and_not(call_ids.is_valid(), is_tool))
         count = len(flat)
         message_columns = [
             roles,
@@ -85,20 +91,28 @@ class FastConversations:
             pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), pa.array([], pa.string())),
         ]
         spoken = _not_blank(texts)
-        assistant = _numpy(pc.equal(roles, "assistant")) & spoken
-        user = _numpy(pc.equal(roles, "user")) & spoken
+        assistant = (kinds == _KINDS.index("assistant")) & spoken
+        user = (kinds == _KINDS.index("user")) & spoken
         message_indices = np.arange(count) - np.repeat(offsets[:-1], lengths)
+        last = _places(rows, assistant, len(log_messages))
+        last_plain = _places(rows, assistant & ~_numpy(calling), len(log_messages))
+        final_with_calls = _picked(texts, last)
         return cls(
             messages=_lists(offsets, message_columns, MESSAGE),
             tool_calls=_tool_calls(calls, offsets, message_indices),
             tool_results=_tool_results(message_columns, _numpy(is_tool), rows, message_indices, len(log_messages)),
-            first_user=_picked(texts, rows, user, len(log_messages), first=True),
-            final_plain=_picked(texts, rows, assistant & ~_numpy(calling), len(log_messages)),
-            final_with_calls=_picked(texts, rows, assistant, len(log_messages)),
+            first_user=_picked(texts, _places(rows, user, len(log_messages), first=True)),
+            final_plain=final_with_calls if np.array_equal(last, last_plain) else _picked(texts, last_plain),
+            final_with_calls=final_with_calls,
         )
 
 
 _NO_TEXT = pa.scalar(None, pa.string())
+
+
+def _nulled(texts: pa.StringArray, where: pa.BooleanArray) -> pa.StringArray:
+    """Texts with null in some places; where there are none, the same array: texts are most of a log, and a copy of them takes its time."""
+    return pc.if_else(where, _NO_TEXT, texts) if where.true_count else texts
 
 
 def _tools_are_plain(flat: pa.StructArray, is_tool: pa.BooleanArray) -> bool:
@@ -107,8 +121,8 @@ def _tools_are_plain(flat: pa.StructArray, is_tool: pa.BooleanArray) -> bool:
     return not (tools.field("content").null_count or call_ids.null_count or pc.any(pc.equal(call_ids, "")).as_py())
 
 
-def _calls_are_plain(calls: pa.ListArray, calling: pa.BooleanArray, roles: pa.StringArray) -> bool:
-    if pc.any(pc.and_(calling, pc.not_equal(roles, "assistant"))).as_py():
+def _calls_are_plain(calls: pa.ListArray, calling: pa.BooleanArray, kinds: npt.NDArray[np.int8]) -> bool:
+    if (_numpy(calling) & (kinds != _KINDS.index("assistant"))).any():
         return False
     flat = calls.flatten()
     if not len(flat):
@@ -157,16 +171,20 @@ def _tool_results(
     return _lists(offsets, columns, TOOL_RESULT)
 
 
-def _picked(
-    texts: pa.StringArray, rows: npt.NDArray[np.int64], wanted: Mask, count: int, first: bool = False
-) -> pa.StringArray:
-    """The last (or first) wanted text of each row; null where there is none."""
+def _places(rows: npt.NDArray[np.int64], wanted: Mask, count: int, first: bool = False) -> npt.NDArray[np.int64]:
+    """The last (or first) wanted place of each row; -1 where there is none."""
     places = np.flatnonzero(wanted)
     if first:
         places = places[::-1]
     chosen = np.full(count, -1, dtype=np.int64)
     chosen[rows[places]] = places
-    return texts.take(pa.array(chosen, mask=chosen < 0))
+    return chosen
+
+
+def _picked(texts: pa.StringArray, places: npt.NDArray[np.int64]) -> pa.StringArray:
+    """The texts at some places; null for -1."""
+    missing = places < 0
+    return texts.take(pa.array(places, mask=missing if missing.any() else None))
 
 
 def _not_blank(texts: pa.StringArray) -> Mask:

@@ -148,7 +148,7 @@ class FastMessages:
         given_input = facts.first(rules.INPUT_KEYS, _is_text)
         given_output = facts.first(rules.OUTPUT_KEYS, _is_text)
         reference = facts.first(rules.REFERENCE_KEYS, _is_reference)
-        output = pc.coalesce(given_output, conversations.final_plain, conversations.final_with_calls)
+        output = _first_given(given_output, conversations.final_plain, conversations.final_with_calls)
         rule = pc.if_else(
             given_output.is_valid(),
             FIELD,
@@ -167,7 +167,7 @@ class FastMessages:
             "source_offset": pa.array(offsets),
             "source_format": pa.repeat(self.source_format, count),
             "event_time": event_time,
-            "input": pc.coalesce(given_input, conversations.first_user),
+            "input": _first_given(given_input, conversations.first_user),
             "output": output,
             "output_rule": rule,
             "reference": reference,
@@ -249,6 +249,17 @@ def read_with_arrow(text: bytes, schema: pa.Schema) -> pa.Table | None:
         )
     except pa.ArrowInvalid:
         return None
+
+
+def _first_given(*columns: pa.Array) -> pa.Array:
+    """Row by row the first text that is not null. Where one column alone has any that count, it is taken as it is, without a copy."""
+    given = columns[-1:]
+    for column in reversed(columns[:-1]):
+        if column.null_count == 0:
+            given = (column,)
+        elif column.null_count < len(column):
+            given = (column, *given)
+    return pc.coalesce(*given) if len(given) > 1 else given[0]
 
 
 def _is_utf8(text: bytes) -> bool:

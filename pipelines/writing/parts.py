@@ -9,7 +9,7 @@ import hashlib
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 import numpy as np
@@ -93,7 +93,7 @@ def write_parts(
         judge_calls=_judge_calls(outcomes),
         cost_nano_usd=_cost(outcomes),
     )
-    storage.write_bytes(storage.join(staging, stem + MARKER_SUFFIX), orjson.dumps(asdict(result)))
+    storage.write_bytes(storage.join(staging, stem + MARKER_SUFFIX), orjson.dumps(result))
     return result
 
 

@@ -113,7 +113,7 @@ def _count_in_lists(lists: pa.ListArray, wanted: pa.BooleanArray) -> pa.Int32Arr
 
 
 def _user_messages(batch: TrajectoryBatch) -> pa.Int32Array:
-    rows = batch.texts_of_role("user").rows
+    rows = batch.places_of_role("user").rows
     return pa.array(np.bincount(rows, minlength=len(batch)).astype(np.int32))
 
 
