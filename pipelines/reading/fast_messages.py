@@ -46,6 +46,8 @@ _SCALARS: dict[type, pa.DataType] = {str: pa.string(), int: pa.int64(), bool: pa
 _SLOW_KEYS = (rules.NOT_METADATA | {"system", "conversations", "conversation"}) - {"messages", "usage", "tools"}
 _ISO_TIME = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)$"
 
+_NO_TEXT = pa.scalar(None, pa.string())
+
 Lines = npt.NDArray[np.int64]
 
 
@@ -149,14 +151,10 @@ class FastMessages:
         given_output = facts.first(rules.OUTPUT_KEYS, _is_text)
         reference = facts.first(rules.REFERENCE_KEYS, _is_reference)
         output = _first_given(given_output, conversations.final_plain, conversations.final_with_calls)
-        rule = pc.if_else(
-            given_output.is_valid(),
-            FIELD,
-            pc.if_else(
-                conversations.final_plain.is_valid(),
-                LAST_ASSISTANT_MESSAGE,
-                pc.if_else(output.is_valid(), LAST_ASSISTANT_TEXT, pa.scalar(None, pa.string())),
-            ),
+        rule = _first_given(
+            _said_where(given_output, FIELD),
+            _said_where(conversations.final_plain, LAST_ASSISTANT_MESSAGE),
+            _said_where(output, LAST_ASSISTANT_TEXT),
         )
         values: dict[str, pa.Array] = {
             "trajectory_uid": trajectory_uids(uri, offsets),
@@ -235,7 +233,7 @@ class _Facts:
         used = self.used.get(key)
         if used is None:
             return _as_text(self.columns[key])
-        left = pc.if_else(pa.array(used), pa.scalar(None, pa.string()), _as_text(self.columns[key]))
+        left = pc.if_else(pa.array(used), _NO_TEXT, _as_text(self.columns[key]))
         return None if left.null_count == self.count else left
 
 
@@ -260,6 +258,13 @@ def _first_given(*columns: pa.Array) -> pa.Array:
         elif column.null_count < len(column):
             given = (column, *given)
     return pc.coalesce(*given) if len(given) > 1 else given[0]
+
+
+def _said_where(column: pa.Array, word: str) -> pa.Array:
+    """The word where a column has a value, null elsewhere."""
+    if column.null_count in (0, len(column)):
+        return pa.repeat(pa.scalar(word if column.null_count == 0 else None, pa.string()), len(column))
+    return pc.if_else(column.is_valid(), word, _NO_TEXT)
 
 
 def _is_utf8(text: bytes) -> bool:
@@ -324,7 +329,8 @@ def _is_id(column: pa.Array) -> pa.Array | None:
     if pa.types.is_boolean(column.type):
         return None
     text = column.cast(pa.string())
-    return pc.if_else(pc.not_equal(text, ""), text, pa.scalar(None, pa.string()))
+    empty = pc.equal(text, "")
+    return pc.if_else(empty, _NO_TEXT, text) if empty.true_count else text
 
 
 def _is_name(column: pa.Array) -> pa.Array | None:
@@ -354,7 +360,7 @@ def _times(texts: pa.Array) -> tuple[pa.Array, dict[int, str]]:
         return pa.nulls(len(texts), TIMESTAMP), {}
     iso = pc.fill_null(pc.match_substring_regex(texts, _ISO_TIME), False)
     try:
-        moments = pc.if_else(iso, texts, pa.scalar(None, pa.string())).cast(TIMESTAMP)
+        moments = pc.if_else(iso, texts, _NO_TEXT).cast(TIMESTAMP)
     except pa.ArrowInvalid:  # a day or hour that does not exist
         iso = pa.array(np.zeros(len(texts), bool))
         moments = pa.nulls(len(texts), TIMESTAMP)

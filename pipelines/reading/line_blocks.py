@@ -12,7 +12,7 @@ import xxhash
 
 from graders.trajectory_batch import TrajectoryBatch
 from pipelines.formats.container import Container, Normalised
-from pipelines.reading.byte_scan import places_of
+from pipelines.reading.byte_scan import places_of_newlines
 from pipelines.reading.fast_messages import FastMessages
 from pipelines.reading.line_records import normalise_line, oversize_reject
 from pipelines.reading.lines import LineChunk, OversizeLine
@@ -60,7 +60,7 @@ def load_lines(
 def find_lines(data: bytes, max_line: int = 2**31) -> LineSpans:
     """The lines of a chunk that are not blank. Those over `max_line` bytes are not simple."""
     buffer = np.frombuffer(data, dtype=np.uint8)
-    newlines = places_of(ord("\n"), buffer)
+    newlines = places_of_newlines(data).astype(np.int64)
     starts = np.concatenate((np.zeros(1, np.int64), newlines + 1))
     ends = np.concatenate((newlines, np.array([len(data)], np.int64)))
     filled = ends > starts

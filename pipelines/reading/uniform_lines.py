@@ -99,7 +99,7 @@ class _Lines:
         self.starts = starts
         self.ends = ends
         self.escapes = self._find_escapes()
-        quotes = places_of(_QUOTE, self.bytes).astype(np.int32)
+        quotes = places_of(_QUOTE, self.bytes)
         if len(self.escapes):
             quotes = quotes[~_is_among(quotes - 1, self.escapes)]
         if len(quotes) % 2:
@@ -171,8 +171,9 @@ class _Lines:
         starts, ends = _rows_of(starts, chosen), _rows_of(ends, chosen)
         equal = np.ones(len(chosen), bool)
         edges = zip([line_starts[chosen], *ends], [*starts, line_ends[chosen]], shape.pieces, strict=True)
-        for begin, end, piece in edges:
-            equal &= _numpy(pc.equal(_gathered(self.text, begin, end, pa.binary()), pa.scalar(piece, pa.binary())))
+        for begin, _, piece in edges:
+            if piece:
+                _keep_equal(equal, self.text, begin, piece)
         for begin, end, column in zip(starts, ends, shape.columns, strict=True):
             if column[1] >= 0:
                 equal &= _numpy(pc.match_substring_regex(_gathered(self.text, begin, end, pa.string()), _NUMBER_TEXT))
@@ -256,7 +257,7 @@ class _Lines:
         """Where backslashes stand that begin an escape (of two in a row the second does not)."""
         if _BACKSLASH not in self.text:
             return np.zeros(0, np.int32)
-        found = places_of(_BACKSLASH, self.bytes).astype(np.int32)
+        found = places_of(_BACKSLASH, self.bytes)
         begins_run = np.ones(len(found), bool)
         begins_run[1:] = found[1:] != found[:-1] + 1
         run_start = np.maximum.accumulate(np.where(begins_run, found, 0))
@@ -352,6 +353,15 @@ def _gathered(text: bytes, starts: Places, ends: Places, kind: pa.DataType) -> p
     edges[0::2], edges[1::2] = starts, ends
     with_gaps = pa.Array.from_buffers(kind, len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(text)])
     return with_gaps.take(pa.array(np.arange(0, len(edges) - 1, 2, dtype=np.int32)))
+
+
+def _keep_equal(equal: npt.NDArray[np.bool_], text: bytes, starts: Places, piece: bytes) -> None:
+    """Leave true what stands for a place of the text at which `piece` stands."""
+    size = len(piece)
+    everywhere: npt.NDArray[np.void] = np.ndarray((len(text) - size + 1,), f"V{size}", text, strides=(1,))
+    found = everywhere[starts].view(np.uint8)
+    if not pa.py_buffer(found).equals(pa.py_buffer(piece * len(starts))):
+        equal &= (found.reshape(-1, size) == np.frombuffer(piece, np.uint8)).all(axis=1)
 
 
 def _rows_of(columns: list[Places], rows: Rows) -> list[Places]:
