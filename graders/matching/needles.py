@@ -83,14 +83,26 @@ def _hits(needle: Needle, data: npt.NDArray[np.uint8], lowered: npt.NDArray[np.u
     chosen = order[:2].tolist()
     both = _equal(needle, chosen[0], data, lowered, length)
     both &= _equal(needle, chosen[1], data, lowered, length)
-    count = int(np.count_nonzero(both))
-    if count * _DENSE > length:
+    hits = _sparse_places(both)
+    if hits is None:
         return None
-    hits = np.flatnonzero(both) if count else np.zeros(0, np.int64)
     for index in order[2:].tolist():
         source = lowered if needle.any_case[index] else data
         hits = hits[source[hits + index] == needle.data[index]]
     return hits
+
+
+def _sparse_places(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64] | None:
+    """Where a mask is true, looked at eight places at once; None where that is in too many of the eights."""
+    whole = len(mask) // 8 * 8
+    eights = mask[:whole].view(np.uint64) != 0
+    if int(np.count_nonzero(eights)) * _DENSE > len(mask):
+        return None
+    filled = np.flatnonzero(eights)
+    inside = np.flatnonzero(mask[:whole].reshape(-1, 8)[filled])
+    places = filled[inside // 8] * 8 + inside % 8
+    rest = np.flatnonzero(mask[whole:])
+    return np.concatenate((places, rest + whole)) if len(rest) else places
 
 
 def _equal(

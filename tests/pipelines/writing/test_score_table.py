@@ -5,12 +5,14 @@ from datetime import datetime, timezone
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graders.configured import ConfiguredGrader, configure_all
 from graders.grade_batch import STATUSES, GradeBatch, from_scores
 from graders.trajectory_batch import TrajectoryBatch
+from pipelines.writing import parquet
 from pipelines.writing.parquet import parquet_bytes
 from pipelines.writing.score_table import score_table
 from schemas.score import ErrorType, Evidence, Score, Status, error, skipped, verdict
@@ -53,7 +55,14 @@ def batch(count: int) -> TrajectoryBatch:
 
 
 def read_back(table: pa.Table) -> pa.Table:
-    return pq.read_table(pa.BufferReader(parquet_bytes(table)))
+    """What a file of the table says, the same whoever wrote its columns."""
+    by_the_writer = pq.read_table(pa.BufferReader(parquet_bytes(table)))
+    with pytest.MonkeyPatch.context() as monkey:
+        monkey.setattr(parquet, "_LARGE_CELLS", 1)
+        made_here = pq.read_table(pa.BufferReader(bytes(parquet_bytes(table))))
+    assert made_here.equals(by_the_writer)
+    made_here.validate(full=True)
+    return made_here
 
 
 @st.composite
