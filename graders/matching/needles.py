@@ -59,11 +59,13 @@ def candidates(wanted: tuple[Needle, ...], texts: TextArray) -> npt.NDArray[np.i
     places: list[npt.NDArray[np.int64]] = []
     reach = max(len(needle.data) for needle in wanted) - 1
     folds = any(any(needle.any_case) for needle in wanted)
+    seekers = [_Seeker(needle) for needle in wanted]
+    folded = np.empty(_CHUNK + reach, np.uint8)
     for start in range(first, last, _CHUNK):
         data = texts.bytes[start : min(start + _CHUNK + reach, last)]
-        lowered = np.bitwise_or(data, _CASE_BIT) if folds else data
-        for needle in wanted:
-            hits = _hits(needle, data, lowered)
+        lowered = np.bitwise_or(data, _CASE_BIT, out=folded[: len(data)]) if folds else data
+        for seeker in seekers:
+            hits = seeker.hits(data, lowered)
             if hits is None:
                 return None
             if len(hits):
@@ -75,21 +77,30 @@ def candidates(wanted: tuple[Needle, ...], texts: TextArray) -> npt.NDArray[np.i
     return None if 2 * len(unique) > len(texts) else unique
 
 
-def _hits(needle: Needle, data: npt.NDArray[np.uint8], lowered: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64] | None:
-    length = len(data) - len(needle.data) + 1
-    if length < 1:
-        return np.zeros(0, np.int64)
-    order = np.argsort(-_RARITY[list(needle.data)], kind="stable")
-    chosen = order[:2].tolist()
-    both = _equal(needle, chosen[0], data, lowered, length)
-    both &= _equal(needle, chosen[1], data, lowered, length)
-    hits = _sparse_places(both)
-    if hits is None:
-        return None
-    for index in order[2:].tolist():
-        source = lowered if needle.any_case[index] else data
-        hits = hits[source[hits + index] == needle.data[index]]
-    return hits
+class _Seeker:
+    """Finds one needle, by its two rarest bytes first."""
+
+    def __init__(self, needle: Needle) -> None:
+        self.size = len(needle.data)
+        order = np.argsort(-_RARITY[list(needle.data)], kind="stable").tolist()
+        self.tests = [(place, needle.data[place], needle.any_case[place]) for place in order]
+        self.first = np.empty(_CHUNK, np.bool_)
+        self.second = np.empty(_CHUNK, np.bool_)
+
+    def hits(self, data: npt.NDArray[np.uint8], lowered: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64] | None:
+        """Where the needle stands in the data; None where its two bytes are too common there."""
+        length = min(len(data) - self.size + 1, _CHUNK)
+        if length < 1:
+            return np.zeros(0, np.int64)
+        masks = (self.first[:length], self.second[:length])
+        for (place, byte, folds), mask in zip(self.tests, masks, strict=False):
+            np.equal((lowered if folds else data)[place : place + length], byte, out=mask)
+        hits = _sparse_places(np.bitwise_and(*masks, out=masks[0]))
+        if hits is None:
+            return None
+        for place, byte, folds in self.tests[2:]:
+            hits = hits[(lowered if folds else data)[hits + place] == byte]
+        return hits
 
 
 def _sparse_places(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64] | None:
@@ -103,13 +114,6 @@ def _sparse_places(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64] | None:
     places = filled[inside // 8] * 8 + inside % 8
     rest = np.flatnonzero(mask[whole:])
     return np.concatenate((places, rest + whole)) if len(rest) else places
-
-
-def _equal(
-    needle: Needle, index: int, data: npt.NDArray[np.uint8], lowered: npt.NDArray[np.uint8], length: int
-) -> npt.NDArray[np.bool_]:
-    source = lowered if needle.any_case[index] else data
-    return np.asarray(source[index : index + length] == needle.data[index])
 
 
 class _Finder:
