@@ -15,6 +15,7 @@ from graders.errors import ConfigError, Problem, nearest
 from graders.grader import CompositeGrader, Grader
 from graders.profiles import foreign_path, translate
 from graders.registry import grader_class
+from schemas.nesting import is_nested_deeper
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,99}$"
 
@@ -84,8 +85,8 @@ def configure(
     """
     if not isinstance(entry, Mapping):
         raise ConfigError(f"a grader is an object with a type, not {type(entry).__name__}")
-    _refuse_lone_surrogates(entry)
     own = dict(entry)
+    _refuse_lone_surrogates(own)
     used_profile = own.pop("profile", profile)
     if used_profile in (None, "gradebeam"):
         return _configured(own, used_profile, plugins)
@@ -115,13 +116,13 @@ def _configured(canonical: dict[str, Any], used_profile: str | None, plugins: tu
     return ConfiguredGrader(name, grader, used_profile, common, normalised, digest[:16], tuple(grader.warnings()))
 
 
-def _refuse_lone_surrogates(entry: Mapping[str, Any]) -> None:
+def _refuse_lone_surrogates(entry: dict[str, Any]) -> None:
+    if is_nested_deeper(entry):
+        raise ConfigError("the object is nested too deep, or holds itself")
     try:
         json.dumps(entry, ensure_ascii=False, default=str, skipkeys=True).encode()
     except UnicodeEncodeError:
         raise ConfigError("a text holds half of a surrogate pair, which UTF-8 does not have") from None
-    except (ValueError, RecursionError):
-        raise ConfigError("the object is nested too deep, or holds itself") from None
 
 
 def configure_all(

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import orjson
 
+from schemas.nesting import has_brackets_for, is_nested_deeper
+
 Fences = Literal["strip", "reject"]
 
 _OPENING_FENCE = re.compile(r"\A```(?:json)?")
@@ -51,7 +53,7 @@ def decode_json(text: str, fences: Fences = "reject") -> Any:
     if fences == "strip":
         text = strip_fence(text)
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except _Refused as refused:
         raise NotJson(f"{refused} is not JSON") from None
     except json.JSONDecodeError as error:
@@ -60,6 +62,9 @@ def decode_json(text: str, fences: Fences = "reject") -> Any:
         raise JsonTooLarge("nested too deep") from None
     except ValueError:
         raise JsonTooLarge("a number has too many digits") from None
+    if has_brackets_for(text) and is_nested_deeper(value):
+        raise JsonTooLarge("nested too deep")
+    return value
 
 
 def strip_fence(text: str) -> str:

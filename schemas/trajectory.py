@@ -13,6 +13,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+from schemas.nesting import has_brackets_for, is_nested_deeper
+
 #: Flags of messages that are in the log but are not the user's or the agent's own words in this run.
 NOT_OWN_WORDS = frozenset({"injected", "compaction_summary", "demonstration", "copied_context", "synthetic"})
 
@@ -58,6 +60,8 @@ class ToolCall:
                 value = json.loads(value, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
             return None, f"arguments are not JSON: {type(error).__name__}"
+        if has_brackets_for(text) and is_nested_deeper(value):
+            return None, "arguments are nested too deep"
         return value, None
 
 

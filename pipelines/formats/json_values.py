@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from schemas.nesting import is_nested_deeper
 from schemas.reject import RejectReason
 from schemas.text import storable
 
@@ -147,15 +148,7 @@ def _is_too_deep(value: Any, text: bytes) -> bool:
     """Whether a value that was read from `text` is deeper than allowed."""
     if len(text) <= 2 * MAX_DEPTH or text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
         return False
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        children = (
-            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, (dict, list))
-        )
-        level = [child for several in children for child in several if isinstance(child, (dict, list))]
-        if not level:
-            return False
-    return True
+    return is_nested_deeper(value, MAX_DEPTH)
 
 
 def _may_lose_integers(line: bytes) -> bool:
