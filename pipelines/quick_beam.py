@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
+import warnings
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ UNUSED = (
 )
 #: Beam warns on import of clients that are not installed, and its local workers of a pickled main session that there is not.
 _LAMENTS = ("apitools not found", "Could not find a compatible bson", "No semi_persistent_directory found")
+#: How Google's clients begin to say that they will not be kept up for a Python; the lock file's are.
+OLD_PYTHON = "You are using a non-supported Python version"
 _LAMENTING = (None, "apache_beam.io.mongodbio", "apache_beam.runners.portability.local_job_service")
 
 
@@ -31,6 +34,7 @@ def load_beam(local: bool) -> None:
     """Import Beam; for a local run without `UNUSED`."""
     for name in _LAMENTING:
         logging.getLogger(name).addFilter(_is_no_lament)
+    warnings.filterwarnings("ignore", OLD_PYTHON, FutureWarning)
     with hidden(UNUSED if local else ()):
         importlib.import_module("apache_beam")
     _remember_specs()

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import apache_beam as beam
@@ -27,6 +27,7 @@ from apache_beam.runners.runner import PipelineResult
 
 from pipelines.graph import GradeRun
 from pipelines.plan import RunPlan
+from pipelines.quick_beam import OLD_PYTHON
 from pipelines.runner_options import LOCAL, check_runner, is_given, parsed_options, runner_name
 
 
@@ -105,7 +106,9 @@ def start(plan: RunPlan, runner: Runner) -> PipelineResult:
     pipeline = beam.Pipeline(FnApiRunner() if runner.name == LOCAL else runner.name, options=runner.options)
     pipeline | "GradeRun" >> GradeRun(plan)
     in_processes = runner.options.view_as(DirectOptions).direct_running_mode == "multi_processing"
-    with _quoted_executable() if runner.name == LOCAL and in_processes else nullcontext():
+    if runner.name != LOCAL or not in_processes:
+        return pipeline.run()
+    with _quoted_executable(), _quiet_workers():
         return pipeline.run()
 
 
@@ -118,3 +121,17 @@ def _quoted_executable() -> Iterator[None]:
         yield
     finally:
         sys.executable = unquoted
+
+
+@contextmanager
+def _quiet_workers() -> Iterator[None]:
+    """Worker processes load clients of services too, and these lament the age of the Python; what is of use to nobody is not printed."""
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, [before, f"ignore:{OLD_PYTHON}:FutureWarning"]))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
