@@ -9,21 +9,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.writing.column_chunks import ColumnChunk
-from pipelines.writing.thrift_compact import BINARY, I16, I32, I64, LIST, STRUCT, Struct, decoded, encoded, preencoded
+from pipelines.writing.thrift_compact import (
+    BINARY,
+    I16,
+    I32,
+    I64,
+    LIST,
+    STRUCT,
+    Struct,
+    continued,
+    decoded,
+    encoded,
+    preencoded,
+)
 
 _MAGIC = b"PAR1"
 #: Field numbers in parquet.thrift: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData.
 _FILE_ROWS, _ROW_GROUPS = 3, 4
 _COLUMNS, _GROUP_BYTES, _GROUP_ROWS, _GROUP_OFFSET, _GROUP_COMPRESSED, _ORDINAL = 1, 2, 3, 5, 6, 7
 _META_DATA = 3
-_ENCODINGS, _PATH, _VALUES, _UNCOMPRESSED, _COMPRESSED, _DATA_PAGE_OFFSET = 2, 3, 5, 6, 7, 9
-_DICTIONARY_OFFSET, _STATISTICS, _ENCODING_STATS, _SIZE_STATISTICS = 11, 12, 13, 16
+_TYPE, _ENCODINGS, _PATH, _CODEC, _VALUES, _UNCOMPRESSED, _COMPRESSED, _DATA_PAGE_OFFSET = 1, 2, 3, 4, 5, 6, 7, 9
+_DICTIONARY_OFFSET, _STATISTICS = 11, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +48,30 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """What the writer's own file of the whole schema says of it: a footer without rows, and each column's metadata by its path, in order."""
+    """What the writer's own file of the whole schema says of it."""
 
     footer: Struct
-    leaves: dict[tuple[bytes, ...], Struct]
+    """Without rows."""
+    leaves: tuple[_Leaf, ...]
+    """In order."""
+
+
+class _Leaf(NamedTuple):
+    """A column that holds values, as a file describes it: its type, its path and its compression."""
+
+    kind: int
+    path: tuple[bytes, ...]
+    codec: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """A column chunk as a footer names it, and what its row group counts of it."""
+
+    chunk: Struct
+    offset: int
+    uncompressed: int
+    compressed: int
 
 
 def spliced_file(
@@ -58,22 +90,21 @@ def spliced_file(
     """
     layout = _layout(schema, tuple(sorted(options.items())))
     body: list[bytes | memoryview] = [_MAGIC]
-    written: list[dict[tuple[bytes, ...], Struct]] = [{} for _ in groups]
+    written: list[dict[tuple[bytes, ...], _Described]] = [{} for _ in groups]
     if other is not None:
         footer_bytes = int.from_bytes(other[-8:-4], "little")
         body = [other[: -8 - footer_bytes]]
         given = decoded(bytes(other[-8 - footer_bytes : -8]))
-        written = [{_path(chunk): chunk for chunk in group[_COLUMNS][1][1]} for group in given[_ROW_GROUPS][1][1]]
+        written = [dict(map(_as_written, group[_COLUMNS][1][1])) for group in given[_ROW_GROUPS][1][1]]
     place = len(body[0])
     described: list[Struct] = []
     for group, known in zip(groups, written, strict=True):
         columns = []
-        for path, leaf in layout.leaves.items():
-            if path in known:
-                columns.append(known[path])
+        for leaf in layout.leaves:
+            if leaf.path in known:
+                columns.append(known[leaf.path])
                 continue
-            name = path[0].decode()
-            chunk = group.chunks[name]
+            chunk = group.chunks[leaf.path[0].decode()]
             columns.append(_described(leaf, group.rows, chunk, place))
             body.append(chunk.data)
             place += len(chunk.data)
@@ -97,44 +128,57 @@ def _layout(schema: pa.Schema, options: tuple[tuple[str, Any], ...]) -> _Layout:
     footer = decoded(data[-8 - int.from_bytes(data[-8:-4], "little") : -8])
     chunks = footer[_ROW_GROUPS][1][1][0][_COLUMNS][1][1]
     fixed = {number: field for number, field in footer.items() if number not in (_FILE_ROWS, _ROW_GROUPS)}
-    return _Layout(preencoded(fixed), {_path(chunk): preencoded(chunk[_META_DATA][1]) for chunk in chunks})
+    metas = [chunk[_META_DATA][1] for chunk in chunks]
+    leaves = tuple(_Leaf(meta[_TYPE][1], _path(meta), meta[_CODEC][1]) for meta in metas)
+    return _Layout(preencoded(fixed), leaves)
 
 
-def _described(leaf: Struct, rows: int, chunk: ColumnChunk, offset: int) -> Struct:
-    left_out = (_DICTIONARY_OFFSET, _STATISTICS, _ENCODING_STATS, _SIZE_STATISTICS)
-    meta = {number: field for number, field in leaf.items() if number not in left_out}
-    meta[_ENCODINGS] = _list_of(chunk.encodings)
-    meta[_VALUES] = (I64, rows)
-    meta[_UNCOMPRESSED] = (I64, chunk.uncompressed)
-    meta[_COMPRESSED] = (I64, len(chunk.data))
-    meta[_DATA_PAGE_OFFSET] = (I64, offset + chunk.dictionary_bytes)
-    if chunk.dictionary_bytes:
+def _described(leaf: _Leaf, rows: int, made: ColumnChunk, offset: int) -> _Described:
+    meta: Struct = {
+        _VALUES: (I64, rows),
+        _UNCOMPRESSED: (I64, made.uncompressed),
+        _COMPRESSED: (I64, len(made.data)),
+        _DATA_PAGE_OFFSET: (I64, offset + made.dictionary_bytes),
+    }
+    if made.dictionary_bytes:
         meta[_DICTIONARY_OFFSET] = (I64, offset)
-    if chunk.statistics:
-        meta[_STATISTICS] = (STRUCT, chunk.statistics)
-    return {2: (I64, 0), _META_DATA: (STRUCT, meta)}
+    if made.statistics:
+        meta[_STATISTICS] = (STRUCT, made.statistics)
+    chunk = {2: (I64, 0), _META_DATA: (STRUCT, continued(_beginning(leaf, made.encodings), _CODEC, meta))}
+    return _Described(chunk, offset, made.uncompressed, len(made.data))
 
 
-@lru_cache(maxsize=16)
-def _list_of(encodings: tuple[int, ...]) -> tuple[int, Any]:
-    return preencoded({_ENCODINGS: (LIST, (I32, list(encodings)))})[_ENCODINGS]
+@lru_cache(maxsize=512)
+def _beginning(leaf: _Leaf, encodings: tuple[int, ...]) -> bytes:
+    """The metadata of a column chunk up to its compression: the same in every file."""
+    fields: Struct = {
+        _TYPE: (I32, leaf.kind),
+        _ENCODINGS: (LIST, (I32, list(encodings))),
+        _PATH: (LIST, (BINARY, list(leaf.path))),
+        _CODEC: (I32, leaf.codec),
+    }
+    return encoded(fields)[:-1]
 
 
-def _group(columns: list[Struct], rows: int, ordinal: int) -> Struct:
-    metas = [column[_META_DATA][1] for column in columns]
-    first = metas[0]
-    offset = first.get(_DICTIONARY_OFFSET, first[_DATA_PAGE_OFFSET])[1]
+def _as_written(chunk: Struct) -> tuple[tuple[bytes, ...], _Described]:
+    """(its path, a chunk of the other writer)."""
+    meta = chunk[_META_DATA][1]
+    offset = meta.get(_DICTIONARY_OFFSET, meta[_DATA_PAGE_OFFSET])[1]
+    return _path(meta), _Described(chunk, offset, meta[_UNCOMPRESSED][1], meta[_COMPRESSED][1])
+
+
+def _group(columns: list[_Described], rows: int, ordinal: int) -> Struct:
     return {
-        _COLUMNS: (LIST, (STRUCT, columns)),
-        _GROUP_BYTES: (I64, sum(meta[_UNCOMPRESSED][1] for meta in metas)),
+        _COLUMNS: (LIST, (STRUCT, [column.chunk for column in columns])),
+        _GROUP_BYTES: (I64, sum(column.uncompressed for column in columns)),
         _GROUP_ROWS: (I64, rows),
-        _GROUP_OFFSET: (I64, offset),
-        _GROUP_COMPRESSED: (I64, sum(meta[_COMPRESSED][1] for meta in metas)),
+        _GROUP_OFFSET: (I64, columns[0].offset),
+        _GROUP_COMPRESSED: (I64, sum(column.compressed for column in columns)),
         _ORDINAL: (I16, ordinal),
     }
 
 
-def _path(chunk: Struct) -> tuple[bytes, ...]:
-    kind, names = chunk[_META_DATA][1][_PATH][1]
+def _path(meta: Struct) -> tuple[bytes, ...]:
+    kind, names = meta[_PATH][1]
     assert kind == BINARY
     return tuple(names)

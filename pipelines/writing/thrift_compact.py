@@ -36,6 +36,13 @@ def encoded(struct: Struct) -> bytes:
     return bytes(into)
 
 
+def continued(beginning: bytes, last: int, struct: Struct) -> bytes:
+    """A structure whose first fields, up to number `last`, are encoded already (without the end that `encoded` puts)."""
+    into = bytearray(beginning)
+    _write_struct(into, struct, last)
+    return bytes(into)
+
+
 def preencoded(struct: Struct) -> Struct:
     """The same with its lists and structures as bytes, which `encoded` takes as they are: for what is written many times."""
     return {number: (kind, _value_bytes(kind, value)) for number, (kind, value) in struct.items()}
@@ -107,8 +114,7 @@ def varint(value: int) -> bytes:
     return bytes(into)
 
 
-def _write_struct(into: bytearray, struct: Struct) -> None:
-    previous = 0
+def _write_struct(into: bytearray, struct: Struct, previous: int = 0) -> None:
     for number, (kind, value) in sorted(struct.items()):
         if kind in (TRUE, FALSE):
             kind = TRUE if value else FALSE
