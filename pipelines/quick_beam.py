@@ -5,6 +5,7 @@ Both are about the first seconds of `gradebeam run`, most of which are Beam's ow
 
 from __future__ import annotations
 
+import bz2
 import importlib
 import logging
 import sys
@@ -22,9 +23,20 @@ UNUSED = (
     "apache_beam.io.aws.s3filesystem",
     "apache_beam.io.azure.blobstoragefilesystem",
 )
-#: Beam warns on import of clients that are not installed, and its local workers of a pickled main session that there is not.
-_LAMENTS = ("apitools not found", "Could not find a compatible bson", "No semi_persistent_directory found")
-_LAMENTING = (None, "apache_beam.io.mongodbio", "apache_beam.runners.portability.local_job_service")
+#: Beam warns on import of clients that are not installed, its local workers of a pickled main session that there is not, and
+#: its local runner that workers within one process might not run at once (they do, as threads).
+_LAMENTS = (
+    "apitools not found",
+    "Could not find a compatible bson",
+    "No semi_persistent_directory found",
+    "If direct_num_workers is not equal to 1",
+)
+_LAMENTING = (
+    None,
+    "apache_beam.io.mongodbio",
+    "apache_beam.runners.portability.local_job_service",
+    "apache_beam.runners.portability.fn_api_runner.fn_runner",
+)
 
 
 def load_beam(local: bool) -> None:
@@ -53,6 +65,33 @@ def _remember_specs() -> None:
 
     remembered_specs.known = known  # type: ignore[attr-defined]
     userstate.get_dofn_specs = remembered_specs
+
+
+@contextmanager
+def pickled_plainly() -> Iterator[None]:
+    """Inside, Beam pickles steps without compressing them. Its workers unpickle and pickle each step for each bundle, and bzip2 takes ten
+    times as long as pickling. Only for a run within this process: workers in other processes could not read such steps.
+    """
+    pickler: Any = importlib.import_module("apache_beam.internal.cloudpickle_pickler")
+    pickler.bz2 = _Uncompressed
+    try:
+        yield
+    finally:
+        pickler.bz2 = bz2
+
+
+class _Uncompressed:
+    """What Beam's pickler uses of the module `bz2`."""
+
+    @staticmethod
+    def compress(data: bytes, compresslevel: int = 9) -> bytes:
+        """The data as they are."""
+        return data
+
+    @staticmethod
+    def decompress(data: bytes) -> bytes:
+        """The data; ones that were compressed before are decompressed."""
+        return bz2.decompress(data) if data.startswith(b"BZh") else data
 
 
 @contextmanager
