@@ -23,6 +23,17 @@ UNUSED = (
     "apache_beam.io.aws.s3filesystem",
     "apache_beam.io.azure.blobstoragefilesystem",
 )
+#: Libraries that Beam imports for what a local run does not do (store clients' HTTP, encrypted keys, Avro files, odd type hints),
+#: with the names that it takes from them: each is loaded when it is first called.
+SELDOM_USED = {
+    "httplib2": (),
+    "cryptography.fernet": ("Fernet",),
+    "fastavro": ("parse_schema", "schemaless_reader", "schemaless_writer"),
+    "fastavro.read": ("block_reader",),
+    "fastavro.write": ("Writer",),
+    "beartype.door": ("is_subhint",),
+    "beartype.roar": ("BeartypeDoorException",),
+}
 #: Beam warns on import of clients that are not installed, its local workers of a pickled main session that there is not, and
 #: its local runner that workers within one process might not run at once (they do, as threads).
 _LAMENTS = (
@@ -69,8 +80,9 @@ def _remember_specs() -> None:
 
 @contextmanager
 def pickled_plainly() -> Iterator[None]:
-    """Inside, Beam pickles steps without compressing them. Its workers unpickle and pickle each step for each bundle, and bzip2 takes ten
-    times as long as pickling. Only for a run within this process: workers in other processes could not read such steps.
+    """Inside, Beam pickles steps without compressing them. Only for a run within this process: other workers could not read such steps.
+
+    A worker unpickles, pickles and unpickles each step of a stage that it is set up for, and bzip2 takes several times as long as pickling.
     """
     pickler: Any = importlib.import_module("apache_beam.internal.cloudpickle_pickler")
     pickler.bz2 = _Uncompressed

@@ -23,12 +23,13 @@ from apache_beam.options.pipeline_options import (
     WorkerOptions,
 )
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-from apache_beam.runners.runner import PipelineResult
+from apache_beam.runners.runner import PipelineResult, PipelineRunner
 
 from pipelines.graph import GradeRun
 from pipelines.plan import RunPlan
 from pipelines.quick_beam import pickled_plainly
 from pipelines.runner_options import LOCAL, check_runner, is_given, parsed_options, runner_name
+from pipelines.thread_runner import ThreadRunner
 
 #: The local runner's mode without gRPC: with several workers, each is a thread of this process. "multi_threading" is the same
 #: through servers and channels, which take a quarter of a second to start and stop.
@@ -113,9 +114,15 @@ def start(plan: RunPlan, runner: Runner) -> PipelineResult:
             around.enter_context(_quoted_executable())
         elif mode == IN_PROCESS:
             around.enter_context(pickled_plainly())
-        pipeline = beam.Pipeline(FnApiRunner() if runner.name == LOCAL else runner.name, options=runner.options)
+        pipeline = beam.Pipeline(_engine(runner.name, mode), options=runner.options)
         pipeline | "GradeRun" >> GradeRun(plan)
         return pipeline.run()
+
+
+def _engine(name: str, local_mode: str | None) -> PipelineRunner | str:
+    if local_mode is None:
+        return name
+    return ThreadRunner() if local_mode == IN_PROCESS else FnApiRunner()
 
 
 @contextmanager
