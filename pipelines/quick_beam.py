@@ -10,8 +10,9 @@ import importlib
 import logging
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 #: Beam's sources do without these where they can't be imported. Local runs read stores through `pipelines.object_stores`.
@@ -23,17 +24,17 @@ UNUSED = (
     "apache_beam.io.aws.s3filesystem",
     "apache_beam.io.azure.blobstoragefilesystem",
 )
-#: Libraries that Beam imports for what a local run does not do (store clients' HTTP, encrypted keys, Avro files, odd type hints),
-#: with the names that it takes from them: each is loaded when it is first called.
-SELDOM_USED = {
-    "httplib2": (),
-    "cryptography.fernet": ("Fernet",),
-    "fastavro": ("parse_schema", "schemaless_reader", "schemaless_writer"),
-    "fastavro.read": ("block_reader",),
-    "fastavro.write": ("Writer",),
-    "beartype.door": ("is_subhint",),
-    "beartype.roar": ("BeartypeDoorException",),
-}
+#: Libraries that Beam imports for what a local run does not do: HTTP clients, encrypted keys, Avro files, hints that nothing but a library
+#: for type hints can tell apart. Together they take a third of the time that Beam's import takes; `_Later` stands for them.
+SELDOM_USED = (
+    "httplib2",
+    "cryptography.fernet",
+    "fastavro",
+    "fastavro.read",
+    "fastavro.write",
+    "beartype.door",
+    "beartype.roar",
+)
 #: Beam warns on import of clients that are not installed, its local workers of a pickled main session that there is not, and
 #: its local runner that workers within one process might not run at once (they do, as threads).
 _LAMENTS = (
@@ -51,31 +52,48 @@ _LAMENTING = (
 
 
 def load_beam(local: bool) -> None:
-    """Import Beam; for a local run without `UNUSED`."""
+    """Import Beam; for a local run without `UNUSED`, and with `SELDOM_USED` put off until they are."""
     for name in _LAMENTING:
         logging.getLogger(name).addFilter(_is_no_lament)
-    with hidden(UNUSED if local else ()):
+    with replaced(dict.fromkeys(UNUSED) | {name: _Later(name) for name in SELDOM_USED} if local else {}):
         importlib.import_module("apache_beam")
-    _remember_specs()
+    _remember_signatures()
 
 
-def _remember_specs() -> None:
-    """Have Beam read the signatures of a DoFn's methods once. It does six times while it builds a graph, which is half of the time that takes."""
-    userstate: Any = importlib.import_module("apache_beam.transforms.userstate")
-    read_specs = userstate.get_dofn_specs
-    if hasattr(read_specs, "known"):
+def _remember_signatures() -> None:
+    """Have Beam read each signature once. While it builds a graph it asks every DoFn six times what its methods take, and they inherit most."""
+    _remember("apache_beam.transforms.userstate", "get_dofn_specs", lambda dofn: dofn)
+    _remember("apache_beam.transforms.core", "get_function_args_defaults", _function_of)
+
+
+def _remember(module: str, name: str, key_of: Callable[[Any], Any]) -> None:
+    """Replace a function of one argument by one that works once for each key, as long as that lives; where there is no key, always.
+
+    Its results are pairs that nobody changes.
+    """
+    owner: Any = importlib.import_module(module)
+    work = getattr(owner, name)
+    if hasattr(work, "known"):
         return
     known: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
-    def remembered_specs(dofn: Any) -> Any:
-        """The state and timer specs of a DoFn, by identity."""
-        specs = known.get(dofn)
-        if specs is None:
-            specs = known[dofn] = read_specs(dofn)
-        return specs
+    def remembered(argument: Any) -> Any:
+        key = key_of(argument)
+        if key is None:
+            return work(argument)
+        result = known.get(key)
+        if result is None:
+            result = known[key] = work(argument)
+        return result
 
-    remembered_specs.known = known  # type: ignore[attr-defined]
-    userstate.get_dofn_specs = remembered_specs
+    remembered.known = known  # type: ignore[attr-defined]
+    setattr(owner, name, remembered)
+
+
+def _function_of(method: Any) -> FunctionType | None:
+    """What a bound method shares with those of other objects."""
+    function = method.__func__ if isinstance(method, MethodType) else None
+    return function if isinstance(function, FunctionType) else None
 
 
 @contextmanager
@@ -107,15 +125,30 @@ class _Uncompressed:
 
 
 @contextmanager
-def hidden(modules: tuple[str, ...]) -> Iterator[None]:
-    """Imports of some modules fail inside, unless they are loaded already; afterwards they succeed as ever."""
-    names = [name for name in modules if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(names))  # type: ignore[arg-type]  # None is how the import system is told to refuse
+def replaced(modules: Mapping[str, ModuleType | None]) -> Iterator[None]:
+    """Inside, imports of some modules give others, or fail where that is None, unless they are loaded already; afterwards all is as ever."""
+    stand_ins = {name: module for name, module in modules.items() if name not in sys.modules}
+    sys.modules.update(stand_ins)  # type: ignore[arg-type]  # None is how the import system is told to refuse
     try:
         yield
     finally:
-        for name in names:
+        for name in stand_ins:
             del sys.modules[name]
+
+
+class _Later(ModuleType):
+    """Stands for a module: its functions and classes can be imported from it, and load the module when they are called."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name.endswith("Exception"):
+            return type(name, (Exception,), {})
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            return getattr(importlib.import_module(self.__name__), name)(*arguments, **options)
+
+        return call
 
 
 def _is_no_lament(record: logging.LogRecord) -> bool:

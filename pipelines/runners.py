@@ -25,6 +25,7 @@ from apache_beam.options.pipeline_options import (
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineResult, PipelineRunner
 
+from pipelines.collection import kept_from_collection
 from pipelines.graph import GradeRun
 from pipelines.plan import RunPlan
 from pipelines.quick_beam import pickled_plainly
@@ -114,8 +115,9 @@ def start(plan: RunPlan, runner: Runner) -> PipelineResult:
             around.enter_context(_quoted_executable())
         elif mode == IN_PROCESS:
             around.enter_context(pickled_plainly())
-        pipeline = beam.Pipeline(_engine(runner.name, mode), options=runner.options)
-        pipeline | "GradeRun" >> GradeRun(plan)
+        with kept_from_collection():
+            pipeline = beam.Pipeline(_engine(runner.name, mode), options=runner.options)
+            pipeline | "GradeRun" >> GradeRun(plan)
         return pipeline.run()
 
 

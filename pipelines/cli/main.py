@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from graders.errors import ConfigError, nearest
-from pipelines.cli.collection import kept_from_collection
 from pipelines.cli.exit_codes import BAD_USAGE, DONE, INTERRUPTED
+from pipelines.collection import kept_from_collection
 
 #: Verb → one line of help. Each is the module `pipelines.cli.<verb>` (dashes as underscores) with `add_arguments` and `execute`.
 VERBS = {
