@@ -24,10 +24,11 @@ UNUSED = (
     "apache_beam.io.aws.s3filesystem",
     "apache_beam.io.azure.blobstoragefilesystem",
 )
-#: Libraries that Beam imports for what a local run does not do: HTTP clients, encrypted keys, Avro files, hints that nothing but a library
-#: for type hints can tell apart. Together they take a third of the time that Beam's import takes; `_Later` stands for them.
+#: What Beam imports for things that a local run does not do: HTTP clients, encrypted keys, Avro files, hints that nothing but a library for
+#: type hints can tell apart. Together they take a third of the time that Beam's import takes. `_Later` stands for them, so nobody else
+#: who is imported on the way may need more of them than functions: `httplib2` itself is a base of others' classes.
 SELDOM_USED = (
-    "httplib2",
+    "apache_beam.internal.http_client",
     "cryptography.fernet",
     "fastavro",
     "fastavro.read",
@@ -133,11 +134,14 @@ def replaced(modules: Mapping[str, ModuleType | None]) -> Iterator[None]:
         yield
     finally:
         for name in stand_ins:
-            del sys.modules[name]
+            sys.modules.pop(name, None)
 
 
 class _Later(ModuleType):
-    """Stands for a module: its functions and classes can be imported from it, and load the module when they are called."""
+    """Stands for a module: its functions and classes can be imported from it, and load the module when they are called.
+
+    An exception stands for none: whoever waits for one that the module raises does not catch it.
+    """
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -146,6 +150,8 @@ class _Later(ModuleType):
             return type(name, (Exception,), {})
 
         def call(*arguments: Any, **options: Any) -> Any:
+            if sys.modules.get(self.__name__) is self:
+                del sys.modules[self.__name__]
             return getattr(importlib.import_module(self.__name__), name)(*arguments, **options)
 
         return call
