@@ -1,8 +1,6 @@
 """`python -m pipelines` is the command `gradebeam`."""
 
-import sys
-
-from pipelines.cli.main import main
+from pipelines.cli.main import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

@@ -30,9 +30,9 @@ class GradeRun(beam.PTransform):
         """Read, grade, write, commit."""
         plan = self.plan.for_steps()
         inputs = begin | "MatchInputs" >> beam.Create(packed(self.plan.inputs), reshuffle=False)
-        blocks = inputs | "Blocks" >> Blocks(plan, bucket_count(self.plan.inputs))
+        blocks = inputs | "Blocks" >> Blocks(plan, bucket_count(self.plan.inputs), spread=len(self.plan.inputs) > 1)
         results = blocks | "GradeBlocks" >> GradeBlocks(self.plan)
-        seed = begin | "AlwaysCommit" >> beam.Create([None])
+        seed = inputs | "AlwaysCommit" >> beam.Map(_no_result)
         planned = (
             (*results, seed)
             | "AllResults" >> beam.Flatten()
@@ -61,15 +61,16 @@ class Blocks(beam.PTransform):
 
     plan: RunPlan
     buckets: int
+    spread: bool
+    """Whether there are several inputs, which workers then split at once."""
 
     def expand(self, inputs: Any) -> Any:
         """Split files; group records of one-event-per-line logs into buckets."""
-        split = (
-            inputs
-            | "UnpackInputs" >> beam.ParDo(steps.UnpackDoFn())
-            | "SpreadInputs" >> beam.Reshuffle()
-            | "SplitIntoBlocks" >> beam.ParDo(steps.SplitDoFn(self.plan)).with_outputs(steps.SPILLED, main="blocks")
-        )
+        files = inputs | "UnpackInputs" >> beam.ParDo(steps.UnpackDoFn())
+        if self.spread:
+            files = files | "SpreadInputs" >> beam.Reshuffle()
+        to_split = beam.ParDo(steps.SplitDoFn(self.plan))
+        split = files | "SplitIntoBlocks" >> to_split.with_outputs(steps.SPILLED, main="blocks")
         grouped = (
             split[steps.SPILLED]
             | "ReshardSpills" >> beam.Reshuffle()
@@ -111,6 +112,10 @@ def bucket_count(inputs: Iterable[InputFile]) -> int:
     """How many buckets records that are grouped by key are spread over: a bucket's text stands in memory as a whole."""
     plain = sum(file.size * (COMPRESSION_RATIO if file.uri.endswith(_COMPRESSED) else 1) for file in inputs)
     return max(1, -(-plain // BUCKET_BYTES))
+
+
+def _no_result(element: Any) -> None:
+    """The commit is reached where no block has any record, too."""
 
 
 def _with_no_key(element: Any) -> tuple[None, Any]:

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import apache_beam as beam
@@ -23,12 +23,18 @@ from apache_beam.options.pipeline_options import (
     WorkerOptions,
 )
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-from apache_beam.runners.runner import PipelineResult
+from apache_beam.runners.runner import PipelineResult, PipelineRunner
 
+from pipelines.collection import kept_from_collection
 from pipelines.graph import GradeRun
 from pipelines.plan import RunPlan
-from pipelines.quick_beam import OLD_PYTHON
+from pipelines.quick_beam import OLD_PYTHON, pickled_plainly
 from pipelines.runner_options import LOCAL, check_runner, is_given, parsed_options, runner_name
+from pipelines.thread_runner import ThreadRunner
+
+#: The local runner's mode without gRPC: with several workers, each is a thread of this process. "multi_threading" is the same
+#: through servers and channels, which take a quarter of a second to start and stop.
+IN_PROCESS = "in_memory"
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,7 @@ class Runner:
 def choose_runner(beam_arguments: Sequence[str]) -> Runner:
     """The runner that the words after `--` name, with our defaults.
 
-    They are all cores locally, no pickled main session, and workers that log what is wrong, not what they do.
+    They are a thread a core locally, no pickled main session, and workers that log what is wrong, not what they do.
     From here on this process reads stores with the same options: inputs are matched and commits looked up before the pipeline starts.
 
     Raises:
@@ -85,7 +91,7 @@ def choose_runner(beam_arguments: Sequence[str]) -> Runner:
     options.view_as(SetupOptions).save_main_session = False
     direct = options.view_as(DirectOptions)
     if not is_given(beam_arguments, "--direct_running_mode"):
-        direct.direct_running_mode = "multi_threading"
+        direct.direct_running_mode = IN_PROCESS
     if not is_given(beam_arguments, "--direct_num_workers"):
         direct.direct_num_workers = os.cpu_count() or 1
     if not is_given(beam_arguments, "--default_sdk_harness_log_level"):
@@ -103,13 +109,23 @@ def run_pipeline(plan: RunPlan, runner: Runner) -> None:
 
 def start(plan: RunPlan, runner: Runner) -> PipelineResult:
     """Build the graph and hand it to the runner."""
-    pipeline = beam.Pipeline(FnApiRunner() if runner.name == LOCAL else runner.name, options=runner.options)
-    pipeline | "GradeRun" >> GradeRun(plan)
-    in_processes = runner.options.view_as(DirectOptions).direct_running_mode == "multi_processing"
-    if runner.name != LOCAL or not in_processes:
+    mode = runner.options.view_as(DirectOptions).direct_running_mode if runner.name == LOCAL else None
+    with ExitStack() as around:
+        if mode == "multi_processing":
+            around.enter_context(_quoted_executable())
+            around.enter_context(_quiet_workers())
+        elif mode == IN_PROCESS:
+            around.enter_context(pickled_plainly())
+        with kept_from_collection():
+            pipeline = beam.Pipeline(_engine(runner.name, mode), options=runner.options)
+            pipeline | "GradeRun" >> GradeRun(plan)
         return pipeline.run()
-    with _quoted_executable(), _quiet_workers():
-        return pipeline.run()
+
+
+def _engine(name: str, local_mode: str | None) -> PipelineRunner | str:
+    if local_mode is None:
+        return name
+    return ThreadRunner() if local_mode == IN_PROCESS else FnApiRunner()
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from pipelines.cli.collection import kept_from_collection
 from pipelines.cli.exit_codes import DONE, GATE_FAILED, GATE_INCONCLUSIVE, OVER_ALLOWANCE
+from pipelines.collection import kept_from_collection
 from pipelines.filtering import GradedLines, LineGrader
 from pipelines.line_stream import arriving_lines
 from pipelines.suite_file import load_suite

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import contextlib
 import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from graders.errors import ConfigError, nearest
-from pipelines.cli.collection import kept_from_collection
 from pipelines.cli.exit_codes import BAD_USAGE, DONE, INTERRUPTED
+from pipelines.collection import kept_from_collection
 
 #: Verb → one line of help. Each is the module `pipelines.cli.<verb>` (dashes as underscores) with `add_arguments` and `execute`.
 VERBS = {
@@ -25,6 +27,17 @@ VERBS = {
     "new-grader": "write a package with a grader of your own, and its test",
     "calibrate": "compare judges with human labels",
 }
+
+
+def command() -> NoReturn:
+    """The process `gradebeam`: `main` with what only a process of its own may do to start and end sooner."""
+    os.environ.setdefault(
+        "PYDANTIC_DISABLE_PLUGINS", "__all__"
+    )  # pydantic reads the metadata of every installed package for them
+    codes: list[int] = []
+    atexit.register(_leave, codes)  # first registered, last called
+    codes.append(main())
+    sys.exit(codes[0])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,6 +78,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return DONE
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _leave(codes: Sequence[int]) -> None:
+    """End the process when everything else has had its turn: to take the interpreter's modules apart one by one takes long, and helps nobody."""
+    if codes:
+        with contextlib.suppress(OSError, ValueError):  # output that can't be written is for the interpreter to tell of
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(codes[0])
 
 
 def _lines(error: ConfigError, verb: str) -> list[str]:

@@ -10,7 +10,6 @@ import traceback
 from graders.judges import JudgeGrader
 from graders.judges.estimate import Estimate
 from pipelines import storage
-from pipelines.cli.collection import kept_from_collection
 from pipelines.cli.exit_codes import (
     BAD_USAGE,
     DONE,
@@ -20,6 +19,7 @@ from pipelines.cli.exit_codes import (
     WAITING_FOR_BATCH,
 )
 from pipelines.cli.tables import print_table
+from pipelines.collection import kept_from_collection
 from pipelines.commit.committing import clean_up, read_manifest
 from pipelines.memory import keep_memory
 from pipelines.plan import RunPlan
@@ -66,7 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Run; see `pipelines.cli.exit_codes`."""
     try:
-        loaded = load_suite(options.suite)
+        with kept_from_collection():
+            loaded = load_suite(options.suite)
     except SuiteError as error:
         print("\n".join(error.rendered()), file=sys.stderr)
         return BAD_USAGE

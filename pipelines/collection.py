@@ -1,4 +1,4 @@
-"""Garbage collection while modules are loaded."""
+"""Garbage collection while a command starts."""
 
 from __future__ import annotations
 
