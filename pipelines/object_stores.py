@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
+import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -228,6 +229,17 @@ class ObjectReader(io.RawIOBase):
 
 _stores: dict[str, tuple[Any, ObjectStore]] = {}
 _lock = threading.Lock()
+
+
+def _forget_stores() -> None:
+    """In a fork of this process: connections are the parent's."""
+    global _lock
+    _lock = threading.Lock()
+    _stores.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_stores)
 
 
 def store_of(uri: str) -> tuple[ObjectStore, str, str]:

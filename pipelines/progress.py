@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from pipelines import storage
+from pipelines.forked_calls import copying
 from pipelines.plan import RunPlan
 from pipelines.writing.parts import MARKER_SUFFIX, read_marker
 
@@ -51,33 +52,40 @@ class Progress:
             self._lines()
 
     def _bar(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
+        with copying:
+            from rich.console import Console
+            from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
 
-        columns = (
-            TextColumn("grading"),
-            BarColumn(),
-            DownloadColumn(),
-            TextColumn("{task.fields[rate]} records/s, {task.fields[rejects]} rejects"),
-            TimeRemainingColumn(),
-        )
-        with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+            columns = (
+                TextColumn("grading"),
+                BarColumn(),
+                DownloadColumn(),
+                TextColumn("{task.fields[rate]} records/s, {task.fields[rejects]} rejects"),
+                TimeRemainingColumn(),
+            )
+            bar = Bar(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+            bar.start()
             task: Any = bar.add_task("grading", total=max(self.total, 1), rate="0", rejects="0")
+        try:
             while not self._stop.wait(_POLL_SECONDS):
-                self.poll()
-                bar.update(
-                    task, completed=min(self.bytes, self.total), rate=f"{self.rate:,.0f}", rejects=f"{self.rejects:,}"
-                )
+                with copying:
+                    self.poll()
+                    done, rate, rejects = min(self.bytes, self.total), f"{self.rate:,.0f}", f"{self.rejects:,}"
+                    bar.update(task, completed=done, rate=rate, rejects=rejects, refresh=True)
+        finally:
+            with copying:
+                bar.stop()
 
     def _lines(self) -> None:
         while not self._stop.wait(_PLAIN_SECONDS):
-            self.poll()
-            done = f"{self.bytes / 1e6:,.0f} of {self.total / 1e6:,.0f} MB"
-            print(
-                f"{done}, {self.records:,} records, {self.rate:,.0f} records/s, {self.rejects:,} rejects",
-                file=sys.stderr,
-            )
+            with copying:
+                self.poll()
+                done = f"{self.bytes / 1e6:,.0f} of {self.total / 1e6:,.0f} MB"
+                print(
+                    f"{done}, {self.records:,} records, {self.rate:,.0f} records/s, {self.rejects:,} rejects",
+                    file=sys.stderr,
+                )
 
     @property
     def rate(self) -> float:

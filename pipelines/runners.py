@@ -26,14 +26,16 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineResult, PipelineRunner
 
 from pipelines.collection import kept_from_collection
+from pipelines.forked_calls import can_fork
 from pipelines.graph import GradeRun
+from pipelines.local_runner import LocalRunner
 from pipelines.plan import RunPlan
 from pipelines.quick_beam import OLD_PYTHON, pickled_plainly
 from pipelines.runner_options import LOCAL, check_runner, is_given, parsed_options, runner_name
-from pipelines.thread_runner import ThreadRunner
 
 #: The local runner's mode without gRPC: with several workers, each is a thread of this process. "multi_threading" is the same
-#: through servers and channels, which take a quarter of a second to start and stop.
+#: through servers and channels, which take a quarter of a second to start and stop. Where nobody asks for a mode, the workers
+#: are forks of this process instead, if they may be: `forks_workers`.
 IN_PROCESS = "in_memory"
 
 
@@ -43,6 +45,15 @@ class Runner:
 
     name: str
     options: PipelineOptions
+    mode_given: bool = False
+    """Whether the user chose a mode of the local runner."""
+
+    def forks_workers(self, plan: RunPlan) -> bool:
+        """Whether the workers of a local run are forks of this process.
+
+        A run with judges keeps to one process: limits, pace and budgets that it keeps to are then the whole run's.
+        """
+        return can_fork() and not self.mode_given and plan.judges is None
 
     @property
     def waits(self) -> bool:
@@ -81,7 +92,7 @@ class Runner:
 def choose_runner(beam_arguments: Sequence[str]) -> Runner:
     """The runner that the words after `--` name, with our defaults.
 
-    They are a thread a core locally, no pickled main session, and workers that log what is wrong, not what they do.
+    They are a worker a core locally, no pickled main session, and workers that log what is wrong, not what they do.
     From here on this process reads stores with the same options: inputs are matched and commits looked up before the pipeline starts.
 
     Raises:
@@ -90,14 +101,15 @@ def choose_runner(beam_arguments: Sequence[str]) -> Runner:
     options = parsed_options(beam_arguments)
     options.view_as(SetupOptions).save_main_session = False
     direct = options.view_as(DirectOptions)
-    if not is_given(beam_arguments, "--direct_running_mode"):
+    mode_given = is_given(beam_arguments, "--direct_running_mode")
+    if not mode_given:
         direct.direct_running_mode = IN_PROCESS
     if not is_given(beam_arguments, "--direct_num_workers"):
         direct.direct_num_workers = os.cpu_count() or 1
     if not is_given(beam_arguments, "--default_sdk_harness_log_level"):
         options.view_as(WorkerOptions).default_sdk_harness_log_level = "WARNING"
     FileSystems.set_options(options)
-    return Runner(runner_name(options), options)
+    return Runner(runner_name(options), options, mode_given)
 
 
 def run_pipeline(plan: RunPlan, runner: Runner) -> None:
@@ -117,15 +129,15 @@ def start(plan: RunPlan, runner: Runner) -> PipelineResult:
         elif mode == IN_PROCESS:
             around.enter_context(pickled_plainly())
         with kept_from_collection():
-            pipeline = beam.Pipeline(_engine(runner.name, mode), options=runner.options)
+            pipeline = beam.Pipeline(_engine(runner, plan, mode), options=runner.options)
             pipeline | "GradeRun" >> GradeRun(plan)
         return pipeline.run()
 
 
-def _engine(name: str, local_mode: str | None) -> PipelineRunner | str:
+def _engine(runner: Runner, plan: RunPlan, local_mode: str | None) -> PipelineRunner | str:
     if local_mode is None:
-        return name
-    return ThreadRunner() if local_mode == IN_PROCESS else FnApiRunner()
+        return runner.name
+    return LocalRunner(runner.forks_workers(plan)) if local_mode == IN_PROCESS else FnApiRunner()
 
 
 @contextmanager

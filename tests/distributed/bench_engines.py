@@ -32,7 +32,8 @@ from tests.distributed.running import (
 
 _ENGINES = {
     "one process, one thread": lambda: ["--direct_running_mode=in_memory", "--direct_num_workers=1"],
-    "one process, two threads": lambda: ["--direct_running_mode=multi_threading", "--direct_num_workers=2"],
+    "two forks": lambda: ["--direct_num_workers=2"],
+    "one process, two threads": lambda: ["--direct_running_mode=in_memory", "--direct_num_workers=2"],
     "two processes": local,
     "embedded portable": embedded,
     "Prism": prism,

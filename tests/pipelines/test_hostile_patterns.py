@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 
 from graders.matching import worker
+from pipelines.cli.exit_codes import INTERRUPTED
+from pipelines.commit.committing import committed_runs
+from pipelines.forked_calls import can_fork
 from tests.pipelines.runs import chat, command, run_suite, statuses, table, write_lines, write_suite
 
 _BOMB = "a" * 5000 + "!"
@@ -148,18 +151,19 @@ def test_single_hostile_texts_cost_their_own_verdict_and_no_other(tmp_path: Path
     assert kinds["silent", "explodes"][0] == "missing_output"
 
 
-def _session_of(pid: int) -> int | None:
+def _parent_and_session_of(pid: int) -> tuple[int, int] | None:
     try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[3])
-    except (OSError, IndexError):
+        _, parent, _, session = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[:4]
+    except (OSError, ValueError):
         return None
+    return int(parent), int(session)
 
 
 def _living(session: int) -> dict[int, str]:
     """The processes of a session that are no zombies, with their command lines."""
     found = {}
     for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and _session_of(int(folder.name)) == session:
+        if folder.name.isdigit() and (_parent_and_session_of(int(folder.name)) or (0, 0))[1] == session:
             try:
                 line = (folder / "cmdline").read_bytes()
             except OSError:
@@ -184,9 +188,11 @@ def _all_gone_within(session: int, seconds: float) -> dict[int, str]:
 @pytest.fixture
 def busy_suite(tmp_path: Path) -> Path:
     """A suite whose backtracking patterns are busy for a few seconds."""
-    write_lines(tmp_path / "a.jsonl", [chat(number, f"{_BOMB} {number}") for number in range(20)])
+    for first in range(0, 20, 5):
+        records = [chat(number, f"{_BOMB} {number}") for number in range(first, first + 5)]
+        write_lines(tmp_path / f"from-{first}.jsonl", records)
     graders = [{**_HOSTILE[0], "limits": {}}, *_HEALTHY]
-    return write_suite(tmp_path, ["a.jsonl"], graders)
+    return write_suite(tmp_path, ["*.jsonl"], graders)
 
 
 @pytest.fixture
@@ -200,25 +206,45 @@ def started() -> Iterator[list[subprocess.Popen[bytes]]]:
             process.wait()
 
 
-def _start(suite: Path, *beam: str) -> subprocess.Popen[bytes]:
-    line = command(suite, suite.parent / "out", "--", *beam)
-    return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+#: The local runner's own way to have several workers, and Beam's.
+_MODES = {
+    "forks": [],
+    "threads": ["--direct_running_mode=multi_threading"],
+    "processes": ["--direct_running_mode=multi_processing"],
+}
 
 
-def _wait_for_workers(session: int) -> list[int]:
+def _start(suite: Path, mode: str) -> subprocess.Popen[bytes]:
+    line = command(suite, suite.parent / "out", "--", "--direct_num_workers=2", *_MODES[mode])
+    return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+
+
+def _forks(process: subprocess.Popen[bytes]) -> list[int]:
+    """Copies of a run's process."""
+    living = _living(process.pid)
+    return [pid for pid, line in living.items() if pid != process.pid and line == living.get(process.pid)]
+
+
+def _wait_until_busy(process: subprocess.Popen[bytes], mode: str) -> None:
+    """Until texts are matched; before, one worker tries the patterns for the process that is started."""
     deadline = time.monotonic() + 60
-    while not (found := _workers(session)) and time.monotonic() < deadline:
+    while True:
+        forks = _forks(process)
+        parents = [(_parent_and_session_of(pid) or (0, 0))[0] for pid in _workers(process.pid)]
+        if set(parents) & set(forks) if mode == "forks" else len(parents) > 1:
+            return
+        assert process.poll() is None
+        assert time.monotonic() < deadline
         time.sleep(0.02)
-    return found
 
 
-@pytest.mark.parametrize("mode", ["multi_threading", "multi_processing"])
+@pytest.mark.parametrize("mode", _MODES)
 def test_workers_killed_in_the_middle_of_a_run_cost_no_verdict(
     mode: str, busy_suite: Path, started: list[subprocess.Popen[bytes]]
 ) -> None:
-    process = _start(busy_suite, f"--direct_running_mode={mode}", "--direct_num_workers=2")
+    process = _start(busy_suite, mode)
     started.append(process)
-    assert _wait_for_workers(process.pid)
+    _wait_until_busy(process, mode)
     done = threading.Event()
 
     def assassin() -> None:
@@ -233,26 +259,50 @@ def test_workers_killed_in_the_middle_of_a_run_cost_no_verdict(
     killer = threading.Thread(target=assassin)
     killer.start()
     try:
-        assert process.wait(120) == 0
+        process.communicate(timeout=120)
     finally:
         done.set()
         killer.join()
+    assert process.returncode == 0
     assert _all_gone_within(process.pid, 10) == {}
     found = Counter((grader, status) for (_, grader), status in statuses(busy_suite.parent / "out").items())
     assert found["explodes", "error"] + found["explodes", "fail"] == 20
     assert all(found[grader["name"], "pass"] == 20 for grader in _HEALTHY)
 
 
+@pytest.mark.skipif(not can_fork(), reason="workers are threads there")
+def test_a_lost_fork_fails_the_run_by_name_and_the_next_goes_on(
+    busy_suite: Path, started: list[subprocess.Popen[bytes]]
+) -> None:
+    process = _start(busy_suite, "forks")
+    started.append(process)
+    _wait_until_busy(process, "forks")
+    os.kill(_forks(process)[0], signal.SIGKILL)
+    told = process.communicate(timeout=120)[1].decode().splitlines()
+    assert process.returncode == 1
+    assert told[-2].endswith("as the system does when memory runs out: use fewer workers (-- --direct_num_workers=1)")
+    assert told[-1] == "nothing is committed; the same command goes on from the blocks that are done"
+    assert _all_gone_within(process.pid, 10) == {}
+    assert committed_runs(str(busy_suite.parent / "out")) == []
+    assert run_suite(busy_suite, busy_suite.parent / "out") == 0
+    assert len(statuses(busy_suite.parent / "out")) == 20 * (1 + len(_HEALTHY))
+
+
+@pytest.mark.parametrize("mode", ["forks", "threads"])
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_worker_outlives_a_run_that_is_stopped(
-    sent: signal.Signals, busy_suite: Path, started: list[subprocess.Popen[bytes]]
+    sent: signal.Signals, mode: str, busy_suite: Path, started: list[subprocess.Popen[bytes]]
 ) -> None:
-    process = _start(busy_suite, "--direct_running_mode=multi_threading", "--direct_num_workers=2")
+    process = _start(busy_suite, mode)
     started.append(process)
-    assert _wait_for_workers(process.pid)
+    _wait_until_busy(process, mode)
     if sent is signal.SIGINT:
         os.killpg(process.pid, sent)
     else:
         process.send_signal(sent)
-    process.wait(60)
+    told = process.communicate(timeout=60)[1].decode()
     assert _all_gone_within(process.pid, 10) == {}
+    assert committed_runs(str(busy_suite.parent / "out")) == []
+    if sent is signal.SIGINT:
+        assert process.returncode == INTERRUPTED
+        assert told == "interrupted: nothing is committed; the same command goes on from the blocks that are done\n"

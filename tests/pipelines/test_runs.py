@@ -30,6 +30,8 @@ from tests.pipelines.runs import (
 )
 
 ENGINES = {
+    "forks": ["--direct_num_workers=2"],
+    "threads without servers": ["--direct_running_mode=in_memory", "--direct_num_workers=2"],
     "threads": ["--direct_running_mode=multi_threading", "--direct_num_workers=2"],
     "processes": ["--direct_running_mode=multi_processing", "--direct_num_workers=2"],
     "portable": ["--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK"],
