@@ -17,6 +17,8 @@ from schemas.manifest import InputFile
 BUCKET_BYTES = 32 * 2**20
 #: What a compressed log is taken to hold for each of its bytes; exports of spans, which repeat much, come to six to twelve.
 COMPRESSION_RATIO = 10
+#: The steps that read or write whole logs and tables; what the others do takes less time than to set a worker up for them.
+BUSY_STEPS = ("SplitIntoBlocks", "SpillByKey", "ReadBlock", "Publish")
 _COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 
 

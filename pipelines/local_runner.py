@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import queue
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
@@ -26,15 +26,19 @@ Bundle = dict[str, list[bytes]]
 class LocalRunner(FnApiRunner):
     """Runs a pipeline in this process, or in forks of it: those share no interpreter, and compute twice as much on two cores."""
 
-    def __init__(self, forks: bool) -> None:
+    def __init__(self, forks: bool, busy_steps: Iterable[str]) -> None:
+        """Workers share the input of stages with one of some named steps; others are done before a second worker were set up."""
         super().__init__()
         self._forks = forks
+        self._busy_steps = frozenset(busy_steps)
 
     def _get_bundle_manager(self, bundle_context_manager: Any) -> Any:
         manager = super()._get_bundle_manager(bundle_context_manager)
-        if isinstance(manager, ParallelBundleManager):
-            return _SpreadBundles(manager, self._forks)
-        return manager
+        if not isinstance(manager, ParallelBundleManager):
+            return manager
+        steps = bundle_context_manager.process_bundle_descriptor.transforms.values()
+        busy = any(self._busy_steps.intersection(step.unique_name.split("/")) for step in steps)
+        return _SpreadBundles(manager, self._forks, busy)
 
 
 @dataclass
@@ -49,15 +53,16 @@ class _Collected:
 
 
 class _SpreadBundles(ParallelBundleManager):
-    """Cuts a stage's input into bundles that workers take as they are free.
+    """Cuts the input of a busy stage into bundles that workers take as they are free.
 
     A stage without input is not run at all, which is any runner's right, and a single bundle runs here: to set a worker up for a stage
     takes some ten milliseconds, and most stages of a run hold a handful of descriptors.
     """
 
-    def __init__(self, manager: ParallelBundleManager, forks: bool) -> None:
+    def __init__(self, manager: ParallelBundleManager, forks: bool, busy: bool) -> None:
         super().__init__(manager.bundle_context_manager, manager._progress_frequency, manager._cache_token_generator)
         self._forks = forks
+        self._busy = busy
 
     def process_bundle(
         self,
@@ -75,9 +80,11 @@ class _SpreadBundles(ParallelBundleManager):
         for name, buffer in inputs.items():
             for bundle, elements in zip(bundles, buffer.partition(number), strict=True):
                 bundle[name] = elements
-        busy = [bundle for bundle in bundles if any(any(elements) for elements in bundle.values())]
-        carried_out = self._in_forks if self._forks and len(busy) > 1 else self._in_threads
-        responses = carried_out(busy, expected_outputs, dry_run)
+        if not self._busy:
+            bundles = [{name: list(chain.from_iterable(bundle[name] for bundle in bundles)) for name in inputs}]
+        filled = [bundle for bundle in bundles if any(any(elements) for elements in bundle.values())]
+        carried_out = self._in_forks if self._forks and len(filled) > 1 else self._in_threads
+        responses = carried_out(filled, expected_outputs, dry_run)
         infos = chain.from_iterable(response.monitoring_infos for response in responses)
         done = beam_fn_api_pb2.ProcessBundleResponse(monitoring_infos=monitoring_infos.consolidate(infos))
         return beam_fn_api_pb2.InstructionResponse(process_bundle=done), []

@@ -27,7 +27,7 @@ from apache_beam.runners.runner import PipelineResult, PipelineRunner
 
 from pipelines.collection import kept_from_collection
 from pipelines.forked_calls import can_fork
-from pipelines.graph import GradeRun
+from pipelines.graph import BUSY_STEPS, GradeRun
 from pipelines.local_runner import LocalRunner
 from pipelines.plan import RunPlan
 from pipelines.quick_beam import OLD_PYTHON, pickled_plainly
@@ -137,7 +137,7 @@ def start(plan: RunPlan, runner: Runner) -> PipelineResult:
 def _engine(runner: Runner, plan: RunPlan, local_mode: str | None) -> PipelineRunner | str:
     if local_mode is None:
         return runner.name
-    return LocalRunner(runner.forks_workers(plan)) if local_mode == IN_PROCESS else FnApiRunner()
+    return LocalRunner(runner.forks_workers(plan), BUSY_STEPS) if local_mode == IN_PROCESS else FnApiRunner()
 
 
 @contextmanager
