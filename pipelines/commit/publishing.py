@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from pipelines import storage
 from pipelines.plan import RunPlan
+from pipelines.writing.joined_file import JoinedFile
 from pipelines.writing.parquet import parquet_bytes
 from pipelines.writing.parts import BlockResult, Part
 from schemas.manifest import TableFile
@@ -26,6 +27,11 @@ from schemas.tables import TABLES
 MOST_FILES = 256
 #: …into files of about this size.
 MERGED_BYTES = 128 * 2**20
+#: A part of so many rows, or bytes, stays as it is in the merged file. Smaller ones are read and become row groups of about as many rows.
+_GROUP_ROWS = 50_000
+_GROUP_BYTES = 4 * 2**20
+#: Tables in memory are written at this size at the latest.
+_HELD_BYTES = 64 * 2**20
 #: Hashes are compared in passes that hold about this many at once.
 _HASHES_A_PASS = 50_000_000
 
@@ -94,45 +100,73 @@ def publish(plan: RunPlan, task: PublishTask) -> PublishedFile:
         storage.copy(part.uri, target)
         return PublishedFile(task.table, TableFile(path=path, rows=part.rows, bytes=part.bytes, sha256=part.sha256))
     removed: dict[str, dict[str, int]] = {}
-    tables = [_without_duplicates(task, number, removed) for number in range(len(task.parts))]
-    table = pa.concat_tables(tables)
-    data = parquet_bytes(table)
+    data = _merged(task, removed)
     storage.write_bytes(target, data)
+    rows = sum(part.rows for part in task.parts) - sum(sum(counts.values()) for counts in removed.values())
     count = sum(len(rows) for rows in task.duplicates if rows is not None) if task.table == "trajectories" else 0
-    file = TableFile(path=path, rows=len(table), bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+    file = TableFile(path=path, rows=rows, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
     return PublishedFile(task.table, file, removed, count)
+
+
+def _merged(task: PublishTask, removed: dict[str, dict[str, int]]) -> memoryview:
+    """The parts of a task as one file, in order. Decoded parts take many times their size: no more of them are held than become a row group."""
+    joined = JoinedFile()
+    held: list[pa.Table] = []
+
+    def write_held() -> None:
+        if held:
+            joined.add(parquet_bytes(pa.concat_tables(held)))
+            held.clear()
+
+    for number, part in enumerate(task.parts):
+        has_duplicates = bool(task.duplicates) and task.duplicates[number] is not None
+        if not has_duplicates and (part.rows >= _GROUP_ROWS or part.bytes >= _GROUP_BYTES):
+            write_held()
+            joined.add(memoryview(storage.read_bytes(part.uri)))
+            continue
+        held.append(_without_duplicates(task, number, removed))
+        if sum(map(len, held)) >= _GROUP_ROWS or sum(table.nbytes for table in held) >= _HELD_BYTES:
+            write_held()
+    write_held()
+    return joined.finished()
 
 
 def _duplicates_in_pass(hashed: Sequence[BlockResult], number: int, passes: int) -> Iterator[tuple[str, RowNumbers]]:
     """Duplicates among the hashes whose first half falls to this pass."""
+    repeated = _repeated_halves(hashed, number, passes)
+    if not len(repeated):
+        return
     hashes: list[npt.NDArray[np.uint64]] = []
     blocks: list[npt.NDArray[np.int32]] = []
     rows: list[RowNumbers] = []
-    contents = storage.read_many([result.hashes_uri for result in hashed if result.hashes_uri is not None])
-    for place, content in enumerate(contents):
-        own = np.frombuffer(content, dtype=np.uint64).reshape(-1, 2)
-        mine = np.arange(len(own)) if passes == 1 else np.flatnonzero(own[:, 0] % np.uint64(passes) == number)
-        hashes.append(own[mine])
-        blocks.append(np.full(len(mine), place, dtype=np.int32))
-        rows.append(mine)
-    if not hashes:
-        return
+    for place, own in enumerate(_hashes(hashed)):
+        nearest = np.minimum(np.searchsorted(repeated, own[:, 0]), len(repeated) - 1)
+        suspects = np.flatnonzero(repeated[nearest] == own[:, 0])
+        hashes.append(own[suspects])
+        blocks.append(np.full(len(suspects), place, dtype=np.int32))
+        rows.append(suspects)
     together = np.concatenate(hashes)
-    suspects = _in_repeated_halves(together[:, 0])
-    together = together[suspects]
-    order = np.lexsort((suspects, together[:, 1], together[:, 0]))
+    order = np.lexsort((np.arange(len(together)), together[:, 1], together[:, 0]))
     ordered = together[order]
-    repeats = suspects[order[1:][(ordered[1:] == ordered[:-1]).all(axis=1)]]
+    repeats = order[1:][(ordered[1:] == ordered[:-1]).all(axis=1)]
     block_of, row_of = np.concatenate(blocks)[repeats], np.concatenate(rows)[repeats]
     for place in np.unique(block_of).tolist():
         yield hashed[place].key, row_of[block_of == place]
 
 
-def _in_repeated_halves(halves: npt.NDArray[np.uint64]) -> RowNumbers:
-    """Where the values stand that occur more than once: in most logs few, and one sort of plain numbers tells."""
-    ordered = np.sort(halves)
-    repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    return np.flatnonzero(np.isin(halves, repeated))
+def _repeated_halves(hashed: Sequence[BlockResult], number: int, passes: int) -> npt.NDArray[np.uint64]:
+    """The first halves that occur more than once, sorted: in most logs few, and one sort of 8 bytes a record tells."""
+    halves = [own[own[:, 0] % np.uint64(passes) == number, 0] for own in _hashes(hashed)]
+    ordered = np.concatenate([np.zeros(0, np.uint64), *halves])
+    del halves
+    ordered.sort()
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+
+
+def _hashes(hashed: Sequence[BlockResult]) -> Iterator[npt.NDArray[np.uint64]]:
+    """The hashes of each block: a row a record."""
+    for content in storage.read_many([result.hashes_uri for result in hashed if result.hashes_uri is not None]):
+        yield np.frombuffer(content, dtype=np.uint64).reshape(-1, 2)
 
 
 def _groups(results: Sequence[BlockResult], table: str) -> Iterator[list[BlockResult]]:

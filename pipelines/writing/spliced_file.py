@@ -15,6 +15,31 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.writing.column_chunks import ColumnChunk
+from pipelines.writing.parquet_footer import (
+    CHUNK_OFFSET,
+    CODEC,
+    COLUMNS,
+    COMPRESSED,
+    DATA_PAGE_OFFSET,
+    DICTIONARY_OFFSET,
+    ENCODINGS,
+    FILE_ROWS,
+    GROUP_BYTES,
+    GROUP_COMPRESSED,
+    GROUP_OFFSET,
+    GROUP_ROWS,
+    MAGIC,
+    META_DATA,
+    ORDINAL,
+    PATH,
+    ROW_GROUPS,
+    STATISTICS,
+    TYPE,
+    UNCOMPRESSED,
+    VALUES,
+    ending,
+    parted,
+)
 from pipelines.writing.thrift_compact import (
     BINARY,
     I16,
@@ -24,18 +49,9 @@ from pipelines.writing.thrift_compact import (
     STRUCT,
     Struct,
     continued,
-    decoded,
     encoded,
     preencoded,
 )
-
-_MAGIC = b"PAR1"
-#: Field numbers in parquet.thrift: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData.
-_FILE_ROWS, _ROW_GROUPS = 3, 4
-_COLUMNS, _GROUP_BYTES, _GROUP_ROWS, _GROUP_OFFSET, _GROUP_COMPRESSED, _ORDINAL = 1, 2, 3, 5, 6, 7
-_META_DATA = 3
-_TYPE, _ENCODINGS, _PATH, _CODEC, _VALUES, _UNCOMPRESSED, _COMPRESSED, _DATA_PAGE_OFFSET = 1, 2, 3, 4, 5, 6, 7, 9
-_DICTIONARY_OFFSET, _STATISTICS = 11, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +105,12 @@ def spliced_file(
         options: what the other file was written with (for `pyarrow.parquet.write_table`); pages of version 1.
     """
     layout = _layout(schema, tuple(sorted(options.items())))
-    body: list[bytes | memoryview] = [_MAGIC]
+    body: list[bytes | memoryview] = [MAGIC]
     written: list[dict[tuple[bytes, ...], _Described]] = [{} for _ in groups]
     if other is not None:
-        footer_bytes = int.from_bytes(other[-8:-4], "little")
-        body = [other[: -8 - footer_bytes]]
-        given = decoded(bytes(other[-8 - footer_bytes : -8]))
-        written = [dict(map(_as_written, group[_COLUMNS][1][1])) for group in given[_ROW_GROUPS][1][1]]
+        pages, given = parted(other)
+        body = [pages]
+        written = [dict(map(_as_written, group[COLUMNS][1][1])) for group in given[ROW_GROUPS][1][1]]
     place = len(body[0])
     described: list[Struct] = []
     for group, known in zip(groups, written, strict=True):
@@ -110,8 +125,8 @@ def spliced_file(
             place += len(chunk.data)
         described.append(_group(columns, group.rows, len(described)))
     rows = sum(group.rows for group in groups)
-    footer = encoded({**layout.footer, _FILE_ROWS: (I64, rows), _ROW_GROUPS: (LIST, (STRUCT, described))})
-    return b"".join([*body, footer, len(footer).to_bytes(4, "little"), _MAGIC])
+    footer = {**layout.footer, FILE_ROWS: (I64, rows), ROW_GROUPS: (LIST, (STRUCT, described))}
+    return b"".join([*body, ending(footer)])
 
 
 def repeated_columns(schema: pa.Schema) -> frozenset[str]:
@@ -124,27 +139,26 @@ def _layout(schema: pa.Schema, options: tuple[tuple[str, Any], ...]) -> _Layout:
     sink = pa.BufferOutputStream()
     row = pa.table([pa.nulls(1, field.type) for field in schema], schema=schema)
     pq.write_table(row, sink, write_statistics=False, **dict(options))
-    data = sink.getvalue().to_pybytes()
-    footer = decoded(data[-8 - int.from_bytes(data[-8:-4], "little") : -8])
-    chunks = footer[_ROW_GROUPS][1][1][0][_COLUMNS][1][1]
-    fixed = {number: field for number, field in footer.items() if number not in (_FILE_ROWS, _ROW_GROUPS)}
-    metas = [chunk[_META_DATA][1] for chunk in chunks]
-    leaves = tuple(_Leaf(meta[_TYPE][1], _path(meta), meta[_CODEC][1]) for meta in metas)
+    _, footer = parted(memoryview(sink.getvalue()))
+    chunks = footer[ROW_GROUPS][1][1][0][COLUMNS][1][1]
+    fixed = {number: field for number, field in footer.items() if number not in (FILE_ROWS, ROW_GROUPS)}
+    metas = [chunk[META_DATA][1] for chunk in chunks]
+    leaves = tuple(_Leaf(meta[TYPE][1], _path(meta), meta[CODEC][1]) for meta in metas)
     return _Layout(preencoded(fixed), leaves)
 
 
 def _described(leaf: _Leaf, rows: int, made: ColumnChunk, offset: int) -> _Described:
     meta: Struct = {
-        _VALUES: (I64, rows),
-        _UNCOMPRESSED: (I64, made.uncompressed),
-        _COMPRESSED: (I64, len(made.data)),
-        _DATA_PAGE_OFFSET: (I64, offset + made.dictionary_bytes),
+        VALUES: (I64, rows),
+        UNCOMPRESSED: (I64, made.uncompressed),
+        COMPRESSED: (I64, len(made.data)),
+        DATA_PAGE_OFFSET: (I64, offset + made.dictionary_bytes),
     }
     if made.dictionary_bytes:
-        meta[_DICTIONARY_OFFSET] = (I64, offset)
+        meta[DICTIONARY_OFFSET] = (I64, offset)
     if made.statistics:
-        meta[_STATISTICS] = (STRUCT, made.statistics)
-    chunk = {2: (I64, 0), _META_DATA: (STRUCT, continued(_beginning(leaf, made.encodings), _CODEC, meta))}
+        meta[STATISTICS] = (STRUCT, made.statistics)
+    chunk = {CHUNK_OFFSET: (I64, 0), META_DATA: (STRUCT, continued(_beginning(leaf, made.encodings), CODEC, meta))}
     return _Described(chunk, offset, made.uncompressed, len(made.data))
 
 
@@ -152,33 +166,33 @@ def _described(leaf: _Leaf, rows: int, made: ColumnChunk, offset: int) -> _Descr
 def _beginning(leaf: _Leaf, encodings: tuple[int, ...]) -> bytes:
     """The metadata of a column chunk up to its compression: the same in every file."""
     fields: Struct = {
-        _TYPE: (I32, leaf.kind),
-        _ENCODINGS: (LIST, (I32, list(encodings))),
-        _PATH: (LIST, (BINARY, list(leaf.path))),
-        _CODEC: (I32, leaf.codec),
+        TYPE: (I32, leaf.kind),
+        ENCODINGS: (LIST, (I32, list(encodings))),
+        PATH: (LIST, (BINARY, list(leaf.path))),
+        CODEC: (I32, leaf.codec),
     }
     return encoded(fields)[:-1]
 
 
 def _as_written(chunk: Struct) -> tuple[tuple[bytes, ...], _Described]:
     """(its path, a chunk of the other writer)."""
-    meta = chunk[_META_DATA][1]
-    offset = meta.get(_DICTIONARY_OFFSET, meta[_DATA_PAGE_OFFSET])[1]
-    return _path(meta), _Described(chunk, offset, meta[_UNCOMPRESSED][1], meta[_COMPRESSED][1])
+    meta = chunk[META_DATA][1]
+    offset = meta.get(DICTIONARY_OFFSET, meta[DATA_PAGE_OFFSET])[1]
+    return _path(meta), _Described(chunk, offset, meta[UNCOMPRESSED][1], meta[COMPRESSED][1])
 
 
 def _group(columns: list[_Described], rows: int, ordinal: int) -> Struct:
     return {
-        _COLUMNS: (LIST, (STRUCT, [column.chunk for column in columns])),
-        _GROUP_BYTES: (I64, sum(column.uncompressed for column in columns)),
-        _GROUP_ROWS: (I64, rows),
-        _GROUP_OFFSET: (I64, columns[0].offset),
-        _GROUP_COMPRESSED: (I64, sum(column.compressed for column in columns)),
-        _ORDINAL: (I16, ordinal),
+        COLUMNS: (LIST, (STRUCT, [column.chunk for column in columns])),
+        GROUP_BYTES: (I64, sum(column.uncompressed for column in columns)),
+        GROUP_ROWS: (I64, rows),
+        GROUP_OFFSET: (I64, columns[0].offset),
+        GROUP_COMPRESSED: (I64, sum(column.compressed for column in columns)),
+        ORDINAL: (I16, ordinal),
     }
 
 
 def _path(meta: Struct) -> tuple[bytes, ...]:
-    kind, names = meta[_PATH][1]
+    kind, names = meta[PATH][1]
     assert kind == BINARY
     return tuple(names)

@@ -41,16 +41,22 @@ def test_all_but_the_first_of_equal_records_are_duplicates(
     assert {key: numbers.tolist() for key, numbers in found.items()} == expected
 
 
-def test_many_small_parts_are_merged_without_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("group_rows", [1, 15, 150, 10_000])
+@pytest.mark.parametrize("duplicates", ["skip", "grade"])
+def test_many_small_parts_are_merged_without_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, duplicates: str, group_rows: int
+) -> None:
     for number in range(6):
-        write_lines(tmp_path / f"{number}.jsonl", [*chats(20, 100 * number), *chats(2)])
-    suite = write_suite(tmp_path, ["*.jsonl"])
+        write_lines(tmp_path / f"{number}.jsonl", [*chats(20, 100 * number), *(chats(2) if number % 2 else [])])
+    suite = write_suite(tmp_path, [], input={"paths": ["*.jsonl"], "duplicates": duplicates})
+    monkeypatch.setattr(publishing, "_GROUP_ROWS", group_rows)
     assert run_suite(suite, tmp_path / "apart") == 0
     monkeypatch.setattr(publishing, "MOST_FILES", 2)
     assert run_suite(suite, tmp_path / "merged") == 0
     apart, merged = only_manifest(tmp_path / "apart"), only_manifest(tmp_path / "merged")
     assert (len(apart.tables["scores"]), len(merged.tables["scores"])) == (6, 1)
-    assert apart.duplicates == merged.duplicates == 12
+    assert apart.duplicates == merged.duplicates == (6 if duplicates == "skip" else 0)
+    assert sum(file.rows for file in merged.tables["scores"]) == len(rows(tmp_path / "merged", "scores")) > 500
     for name in ("scores", "trajectories"):
         assert rows(tmp_path / "apart", name) == rows(tmp_path / "merged", name)
     assert merged.graders == {
