@@ -34,8 +34,8 @@ format: $(READY) ## Put the sources into their standard form
 	.venv/bin/python -m ruff check --fix .
 	.venv/bin/python -m ruff format .
 
-bench: $(READY) ## The whole job beside DuckDB and a hand-written script
-	.venv/bin/python -m tests.benchmarks.bench_grading
+bench: $(READY) ## The whole job beside DuckDB and a hand-written script (takes 12 GB of disk for a while)
+	.venv/bin/python -m tests.benchmarks.bench_grading --growth
 	.venv/bin/python -m tests.benchmarks.bench_matching
 
 bench-matching: $(READY) ## The matching engine alone

@@ -31,8 +31,11 @@ class WorkerLost(RuntimeError):
 
 
 def can_fork() -> bool:
-    """Whether copies of this process are safe to make: elsewhere than on Linux, system libraries may hold threads and locks of their own."""
-    return sys.platform.startswith("linux")
+    """Whether copies of this process may be made.
+
+    Elsewhere than on Linux, system libraries may hold threads and locks of their own; and Python gives a daemonic process no children.
+    """
+    return sys.platform.startswith("linux") and not multiprocessing.current_process().daemon
 
 
 def forked_map(call: Callable[[T], R], items: Sequence[T], workers: int) -> Iterator[R]:

@@ -23,6 +23,9 @@ from tests.benchmarks.workloads import GRADERS, WORKLOADS, write_suite, write_wo
 
 #: How many times as fast as each of the others a workload should be graded.
 TARGETS = {"small": {"duckdb": 1.5, "script": 2.0}, "large": {"duckdb": 1.0, "script": 2.0}}
+#: How many times as long ten times the records may take, and how much memory any number of them.
+MOST_GROWTH = 10.5
+MOST_MIB = 1024
 
 
 @dataclass
@@ -39,7 +42,9 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--workloads", nargs="+", default=list(WORKLOADS))
     parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--growth", action="store_true", help="also a tenth of each workload, to see how time grows")
+    parser.add_argument(
+        "--growth", action="store_true", help="also ten times each workload, to see how time and memory grow"
+    )
     options = parser.parse_args()
     agree = True
     with tempfile.TemporaryDirectory(prefix="gradebeam-bench-") as name:
@@ -47,7 +52,7 @@ def main() -> int:
             records, words, messages = WORKLOADS[workload]
             agree &= bench(Path(name), workload, int(records * options.scale), words, messages, options.repeats)
             if options.growth:
-                growth(Path(name), workload, int(records * options.scale), words, messages, options.repeats)
+                growth(Path(name), workload, int(records * options.scale), words, messages)
     return 0 if agree else 1
 
 
@@ -105,23 +110,26 @@ def bench(folder: Path, workload: str, records: int, words: int, messages: int, 
     return differing == 0
 
 
-def growth(folder: Path, workload: str, records: int, words: int, messages: int, repeats: int) -> None:
-    """How much longer ten times the records take."""
-    medians = []
-    for count in (records // 10, records):
-        log, suite = folder / "growth.jsonl", folder / "growth.yaml"
+def growth(folder: Path, workload: str, records: int, words: int, messages: int) -> None:
+    """Print how much longer ten times the records take, and at what memory."""
+    measured = []
+    log, suite, output = folder / "growth.jsonl", folder / "growth.yaml", folder / "growth"
+    for count, repeats in ((records, 3), (10 * records, 1)):
         write_workload(log, count, words, messages)
         write_suite(suite, log)
         result = Measured()
         for _ in range(repeats):
-            shutil.rmtree(folder / "growth", ignore_errors=True)
-            measure(
-                [sys.executable, "-m", "pipelines", "run", str(suite), "--quiet", "--output", str(folder / "growth")],
-                result,
-            )
-        medians.append(statistics.median(result.seconds))
+            shutil.rmtree(output, ignore_errors=True)
+            measure([sys.executable, "-m", "pipelines", "run", str(suite), "--quiet", "--output", str(output)], result)
+        measured.append(result)
+    log.unlink()
+    shutil.rmtree(output)
+    seconds = [statistics.median(result.seconds) for result in measured]
+    times, peak = seconds[1] / seconds[0], max(measured[1].peak_mib)
+    word = "reached" if times <= MOST_GROWTH and peak < MOST_MIB else "missed"
     print(
-        f"{workload}: ten times the records take {medians[1] / medians[0]:.1f} times as long ({medians[0]:.2f} s, {medians[1]:.2f} s)"
+        f"target: ten times the records take at most {MOST_GROWTH} times as long, in less than {MOST_MIB} MiB: "
+        f"{times:.1f} ({seconds[0]:.2f} s, {seconds[1]:.2f} s), {peak:.0f} MiB, {word}"
     )
 
 

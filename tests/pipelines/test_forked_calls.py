@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -118,6 +119,16 @@ def test_children_end_with_the_process_that_forked_them(ending: signal.Signals, 
     pids = [int(file.name) for file in tmp_path.iterdir()]
     assert len(pids) == 2
     _wait_for(lambda: not any(_alive(pid) for pid in pids))
+
+
+def test_a_daemonic_process_does_not_fork() -> None:
+    context = multiprocessing.get_context("fork")
+    told = context.Queue()
+    process = context.Process(target=lambda: told.put(can_fork()), daemon=True)
+    with copying:
+        process.start()
+    assert told.get(timeout=30) is False
+    process.join()
 
 
 def test_no_lock_of_a_thread_that_waits_with_copying_is_copied_locked() -> None:
