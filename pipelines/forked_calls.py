@@ -55,8 +55,9 @@ def forked_map(call: Callable[[T], R], items: Sequence[T], workers: int) -> Iter
     """
     global _to_do
     _to_do = (call, items)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
     pool = ProcessPoolExecutor(min(workers, len(items)), multiprocessing.get_context("fork"), _start)
     children: list[multiprocessing.process.BaseProcess] = []
     before = set(multiprocessing.active_children())

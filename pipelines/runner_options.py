@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn, TypeVar
 
 from apache_beam.options.pipeline_options import (
+    DirectOptions,
     FlinkRunnerOptions,
     GoogleCloudOptions,
     PipelineOptions,
@@ -126,7 +127,13 @@ def check_runner(options: PipelineOptions, places: Sequence[str]) -> None:
         ConfigError: with everything that is missing.
     """
     name = runner_name(options)
-    checks = {"FlinkRunner": _flink, "PortableRunner": _portable, "PrismRunner": _prism, "DataflowRunner": _dataflow}
+    checks = {
+        LOCAL: _local,
+        "FlinkRunner": _flink,
+        "PortableRunner": _portable,
+        "PrismRunner": _prism,
+        "DataflowRunner": _dataflow,
+    }
     problems = list(checks[name](options)) if name in checks else []
     if name == "DataflowRunner":
         local = sorted({place for place in places if not is_remote(place)})
@@ -144,6 +151,12 @@ def _unknown(word: str, known: Sequence[str]) -> Problem:
     if not flag.startswith("--"):
         return Problem((word,), "belongs to no option of Beam", "options are --name=value")
     return Problem((flag,), "Beam has no such option", nearest(flag, known))
+
+
+def _local(options: PipelineOptions) -> Iterator[Problem]:
+    workers = options.view_as(DirectOptions).direct_num_workers
+    if workers < 0:
+        yield Problem(("--direct_num_workers",), f"{workers} is no number of workers", "0 is one for each core")
 
 
 def _flink(options: PipelineOptions) -> Iterator[Problem]:

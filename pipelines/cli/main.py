@@ -34,10 +34,18 @@ def command() -> NoReturn:
     os.environ.setdefault(
         "PYDANTIC_DISABLE_PLUGINS", "__all__"
     )  # pydantic reads the metadata of every installed package for them
+    _open_standard_streams()
     codes: list[int] = []
     atexit.register(_leave, codes)  # first registered, last called
     codes.append(main())
     sys.exit(codes[0])
+
+
+def _open_standard_streams() -> None:
+    """Put the null device where a standard stream is closed: files would be opened in its place, and printing would fail."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))  # noqa: SIM115 - for good
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

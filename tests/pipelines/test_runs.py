@@ -3,6 +3,7 @@
 import itertools
 import os
 import random
+import shlex
 import signal
 import subprocess
 import time
@@ -120,6 +121,15 @@ def test_two_runs_of_one_id_at_once_make_one_commit(logs: Path, in_process: Path
         assert sorted(path.name for path in (tmp_path / name / "run=same").iterdir()) == sorted(
             Path(file.path).name for file in files
         )
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_cost_nothing_but_the_words(
+    logs: Path, in_process: Path, tmp_path: Path, closed: str
+) -> None:
+    line = shlex.join([word for word in command(logs / "suite.yaml", tmp_path) if word != "--quiet"])
+    assert subprocess.run(["sh", "-c", f"{line} {closed}"], check=False, timeout=300).returncode == 0
+    assert rows(tmp_path, "scores") == rows(in_process, "scores")
 
 
 def test_a_committed_run_is_not_run_again(logs: Path, in_process: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,6 +51,20 @@ def test_several_inputs_then_beam_options(
     assert "2 trajectories of 2 records in 2 files" in out
 
 
+@pytest.mark.parametrize("workers", ["-1", "some"])
+def test_a_number_of_workers_that_is_none_is_exit_2(
+    gradebeam: Command, tmp_path: Path, suite_file: Callable[[str], Path], workers: str
+) -> None:
+    (tmp_path / "a.jsonl").write_text(LINE % "a")
+    code, _, err = gradebeam(
+        "run", suite_file(SUITE), "--input", tmp_path / "a.jsonl", "--output", tmp_path / "out",
+        "--", f"--direct_num_workers={workers}",
+    )  # fmt: skip
+    assert code == 2
+    assert "--direct_num_workers" in err
+    assert workers in err
+
+
 def test_rejects_beyond_the_allowance_are_exit_12(
     gradebeam: Command, tmp_path: Path, suite_file: Callable[[str], Path]
 ) -> None:
